@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.options import Quiet
-from harness.cli.output import bars, note, say, to_type
+from harness.cli.output import note, say, to_type
 from harness.core.errors import printable
 
 
@@ -32,7 +32,7 @@ def fetch(
     else:
         from textwrap import fill
 
-        from harness.core.progress import steps
+        from harness.core.progress import doing
 
         fetching.require()
         unpacked = datasets.megabytes(sum(dataset.files.values()))
@@ -41,8 +41,8 @@ def fetch(
             f"{fill(dataset.licence.text, 100)}\nThe terms in full: {dataset.terms}\n\n"
             f"{dataset.url}: {datasets.megabytes(dataset.size)}, unpacked {unpacked}"
         )
-        with bars() as shown, steps("downloading", dataset.size, "B", shown) as bar:
-            place.fill(bar)
+        with doing("downloading", dataset.size, "B") as stage:
+            place.fill(stage)
     for path in place.files:
         say(f"{printable(str(path))}  {path.stat().st_size:,} bytes")
     say(f"next  {to_type('run', str(place.folder / fetching.CONFIG))}")

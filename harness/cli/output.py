@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from harness.core.errors import UsageError
+from harness.core.progress import Line, shown
 
 if TYPE_CHECKING:
     from harness.core.table import Sheet, Shown
@@ -73,22 +74,36 @@ def to_type(*arguments: str) -> str:
     return shlex.join(["harness" if is_known else str(path), *arguments])
 
 
+class _AboveLine(logging.StreamHandler[TextIO]):
+    """Prints the log above the line that says what is being done."""
+
+    def __init__(self, line: Line) -> None:
+        super().__init__(sys.stderr)
+        self._line = line
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with self._line.above():
+            super().emit(record)
+
+
 @contextmanager
 def logged() -> Iterator[None]:
-    """Print the log of `harness` on standard error within; afterwards it is as it was before.
+    """Print on standard error what is being done, and above it the log of `harness`.
 
-    Warnings alone, unless an option is `asking_for` another level.
+    Warnings alone, unless an option is `asking_for` another level; afterwards all is as before.
     """
-    level, propagate, lines = _log.level, _log.propagate, logging.StreamHandler(sys.stderr)
-    _log.addHandler(lines)
-    _log.setLevel(logging.WARNING)
-    _log.propagate = False  # a model may have a log printed as well
-    try:
-        yield
-    finally:
-        _log.removeHandler(lines)
-        _log.setLevel(level)
-        _log.propagate = propagate
+    level, propagate = _log.level, _log.propagate
+    with shown() as line:
+        lines = _AboveLine(line)
+        _log.addHandler(lines)
+        _log.setLevel(logging.WARNING)
+        _log.propagate = False  # a model may have a log printed as well
+        try:
+            yield
+        finally:
+            _log.removeHandler(lines)
+            _log.setLevel(level)
+            _log.propagate = propagate
 
 
 def asking_for(level: int) -> Callable[[bool], bool]:
@@ -108,18 +123,6 @@ def asking_for(level: int) -> Callable[[bool], bool]:
         return is_typed
 
     return choose
-
-
-@contextmanager
-def bars() -> Iterator[bool]:
-    """Yield whether bars are drawn: at a terminal, but with ``--quiet``. Log lines stand above."""
-    if not sys.stderr.isatty() or not _log.isEnabledFor(logging.WARNING):
-        yield False
-        return
-    from tqdm.contrib.logging import logging_redirect_tqdm  # slow to import
-
-    with logging_redirect_tqdm([_log]):
-        yield True
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from harness.cli import forms, options
-from harness.cli.output import bars, note, say, show_parts, stdout_to_stderr, to_type
+from harness.cli.output import note, say, show_parts, stdout_to_stderr, to_type
 from harness.core.errors import RecommenderError, counted, printable
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def run(
         else:
             try:
                 # What a model prints must not mix with the results.
-                with bars() as shown, stdout_to_stderr():
+                with stdout_to_stderr():
                     result = evaluation_run.run(
                         settings,
                         models=model or (),
@@ -127,7 +127,6 @@ def run(
                         fail_fast=fail_fast,
                         fresh=fresh,
                         jobs=jobs or 1,
-                        progress=shown,
                     )
             except RecommenderError as error:
                 error.args = (f"{error}{'' if debug else _DEBUG}",)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from harness.cli.options import Quiet
-from harness.cli.output import bars, say
+from harness.cli.output import say
 
 
 def synth(
@@ -27,7 +27,7 @@ def synth(
     """Make raw competition files of any size: same arguments, same bytes."""
     from harness.core.errors import UsageError
     from harness.core.io import exists
-    from harness.core.progress import steps
+    from harness.core.progress import doing
     from harness.data.synthetic import synthesise
 
     is_folder = not force and exists(out) and out.is_dir()
@@ -36,7 +36,7 @@ def synth(
         raise UsageError(
             f"{out}: holds {', '.join(files[:3])}; name another --out, or replace them with --force"
         )
-    with bars() as shown, steps("writing", events, " rows", shown) as bar:
+    with doing("writing", events, " rows") as stage:
         written = synthesise(
             layout,
             out,
@@ -45,7 +45,7 @@ def synth(
             events=events,
             seed=seed,
             gzip=gzip,
-            progress=bar.update,
+            progress=stage.update,
         )
     for path in written:
         say(f"{path}  {path.stat().st_size:,} bytes")

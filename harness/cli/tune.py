@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from harness.cli import options
-from harness.cli.output import bars, note, say, show, stdout_to_stderr, to_type
+from harness.cli.output import note, say, show, stdout_to_stderr, to_type
 from harness.core.errors import printable
 
 
@@ -49,8 +49,8 @@ def tune(
     path = out or config.with_name(f"{config.stem}-tuned.toml")
     target = path.absolute()  # a model may go elsewhere
     refuse_overwriting(target, [config], force=force)
-    with bars() as shown, stdout_to_stderr():  # what a model prints must not mix with the results
-        tuned = tune_(settings, models=model or (), fresh=fresh, jobs=jobs or 1, progress=shown)
+    with stdout_to_stderr():  # what a model prints must not mix with the results
+        tuned = tune_(settings, models=model or (), fresh=fresh, jobs=jobs or 1)
     try:
         tuned.write(target, force=force)
     finally:  # a file that cannot be written must not cost the search

@@ -11,6 +11,7 @@ import polars as pl
 
 from harness.core.arrays import repeats
 from harness.core.errors import UsageError, printable
+from harness.core.progress import doing
 from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.evaluation.rescore import lists_of
 from harness.metrics import DEFINITIONS, Block, Metric, parse, per_user
@@ -151,6 +152,7 @@ class Explanations(Shown):
         ]
 
 
+@doing("scoring")
 def explain_users(
     submitted: SubmittedLists, users: Sequence[str], worst: int, best: int
 ) -> Explanations:

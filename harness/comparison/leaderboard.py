@@ -15,6 +15,7 @@ from harness.comparison.submissions import are_submissions, compare_submissions,
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
 from harness.core.io import as_path, exists
+from harness.core.progress import doing
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
 from harness.metrics import Better, Metric
 from harness.results.run import Run, read
@@ -228,6 +229,7 @@ def _folder_of(of: Sequence[Any]) -> Path:
     return folder
 
 
+@doing("reading runs")
 def _rank_runs(
     folder: Path, metric: str | None, sort: Sort, model: str, evaluation_set: str
 ) -> Leaderboard:

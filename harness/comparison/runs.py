@@ -12,6 +12,7 @@ import polars as pl
 
 from harness.core.errors import DataError, UsageError, counted, suggest
 from harness.core.io import exists
+from harness.core.progress import doing
 from harness.core.random import id_hashes
 from harness.core.steps import of_one
 from harness.metrics import Metric
@@ -141,6 +142,7 @@ def profile_of(run: Run, columns: Sequence[str]) -> pl.DataFrame:
     return users.select(list(dict.fromkeys(columns)))
 
 
+@doing("reading scores")
 def users_of_runs(
     models: Mapping[str, tuple[str, list[Run]]], metric: Metric, profile: pl.DataFrame
 ) -> tuple[ProfiledUsers, Folds | None]:

@@ -1,48 +1,185 @@
-"""What is told of work that takes time: a bar on standard error, and the seconds of each step."""
+"""How far work is: one line on standard error while it lasts, and the seconds of each step."""
 
 from __future__ import annotations
 
 import logging
+import math
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from threading import Event, RLock, Thread
 
 _log = logging.getLogger(__name__)
 
+_FIRST, _AGAIN, _PLAIN = 1.0, 0.5, 10.0
+"""Seconds to the first drawing at a terminal, and to the next; and between plain lines."""
+_CLEAR = "\r\x1b[K"
 
-class Clock:
-    """Seconds spent in each named step."""
+
+@dataclass(eq=False)
+class Stage:
+    """Something that is being done, and how many of its steps are done, of how many if known."""
+
+    text: str
+    total: float | None = None
+    unit: str = ""
+    count: float = 0
+    start: float = field(default_factory=time.perf_counter)
+
+    def update(self, steps: float = 1) -> None:
+        """Add steps that are done."""
+        self.count += steps
+
+    def reset(self) -> None:
+        """Begin again."""
+        self.count = 0
+
+    def close(self) -> None:
+        """Do nothing: pooch closes what it updates."""
+
+
+class Line:
+    """The stages that last, the outer ones first, drawn on one line by a thread.
+
+    At a terminal the line appears after a second, grows every half, and leaves nothing behind.
+    Elsewhere, as in a log, a line is printed every ten seconds.
+    """
 
     def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
+        self._stages, self._drawn = list[Stage](), False
+        self._lock, self._ended = RLock(), Event()
+
+    def begin(self, stage: Stage) -> None:
+        """Add a stage within the others."""
+        with self._lock:
+            self._stages.append(stage)
+
+    def end(self, stage: Stage) -> None:
+        """Take a stage away; the line goes with the last one."""
+        with self._lock:
+            self._stages.remove(stage)
+            if not self._stages:
+                self._clear()
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Add the time until the end of the block to `name`."""
+    def above(self) -> Iterator[None]:
+        """Make room for a line of the log; what is being done is drawn below it afterwards."""
+        with self._lock:
+            self._clear()
+            yield
+
+    def draw_until_ended(self) -> None:
+        """Draw the line again and again, by the clock."""
+        wait, again = (_FIRST, _AGAIN) if sys.stderr.isatty() else (_PLAIN, _PLAIN)
+        while not self._ended.wait(wait):
+            wait = again
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw or print the line as it is now, unless ``--quiet`` asks for silence."""
+        with self._lock:
+            if not self._stages or not _log.isEnabledFor(logging.WARNING):
+                return
+            width = shutil.get_terminal_size().columns - 1
+            if sys.stderr.isatty():
+                print(_CLEAR + self._shown(width), end="", file=sys.stderr, flush=True)
+                self._drawn = True
+            else:
+                print(self._shown(None), file=sys.stderr, flush=True)
+
+    def _shown(self, width: int | None) -> str:
+        from tqdm import tqdm  # slow to import
+
+        *outer, stage = self._stages
+        elapsed, done = time.perf_counter() - stage.start, min(stage.count, stage.total or math.inf)
+        texts = [f"{s.text} {s.count:,.0f} of {s.total:,.0f}" if s.total else s.text for s in outer]
+        parts = ["{desc}"]
+        if stage.total:
+            parts += ["{percentage:3.0f} % |{bar}|"] if width is not None else []
+            parts.append(f"{done:,.0f} of {stage.total:,.0f}{stage.unit}")
+            parts[-1] += ", {remaining} left" if done else ""
+        elif done:
+            parts.append(f"{done:,.0f}{stage.unit}")
+        meter: str = tqdm.format_meter(
+            n=done,
+            total=stage.total or 0,
+            elapsed=elapsed,
+            ncols=width,
+            prefix="  ".join([*texts, stage.text, _duration(elapsed)]),
+            bar_format="  ".join(parts),
+        )
+        return meter.rstrip()
+
+    def _clear(self) -> None:
+        if self._drawn:
+            print(_CLEAR, end="", file=sys.stderr, flush=True)
+            self._drawn = False
+
+    def stop(self) -> None:
+        """End the thread that draws."""
+        self._ended.set()
+
+
+_line = ContextVar[Line | None]("line", default=None)
+
+
+@contextmanager
+def shown(wanted: bool = True) -> Iterator[Line]:
+    """Show within what is being done, if it is `wanted` and not shown already; yield the line.
+
+    Threads and processes that are started within show nothing.
+    """
+    line = _line.get() or Line()
+    if not wanted or line is _line.get():
+        yield line
+        return
+    Thread(target=line.draw_until_ended, name="progress", daemon=True).start()
+    token = _line.set(line)
+    try:
+        yield line
+    finally:
+        _line.reset(token)
+        line.stop()
+
+
+@contextmanager
+def doing(text: str, total: float | None = None, unit: str = "") -> Iterator[Stage]:
+    """Say what is being done within; yield what counts its steps, of which there are `total`."""
+    line, stage = _line.get(), Stage(text, total, unit)
+    if line is None:
+        yield stage
+        return
+    line.begin(stage)
+    try:
+        yield stage
+    finally:
+        line.end(stage)
+
+
+class Observer:
+    """What hears how far an evaluation is: the seconds of its steps, and lines of the log."""
+
+    def __init__(self, label: str = "") -> None:
+        self.label, self.seconds = label, dict[str, float]()
+
+    @contextmanager
+    def step(
+        self, name: str, text: str = "", total: float | None = None, unit: str = ""
+    ) -> Iterator[Stage]:
+        """Add the time until the end of the block to `name`; the line says `text`, if any."""
         start = time.perf_counter()
-        yield
+        stage = doing(self.label + text, total, unit) if text else nullcontext(Stage(text))
+        with stage as counted:
+            yield counted
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
-class Observer(Clock):
-    """What hears how far an evaluation is: the seconds of its steps, bars, and lines of the log."""
-
-    def __init__(self, *, bars: bool = False, label: str = "") -> None:
-        super().__init__()
-        self.bars, self._label = bars, label
-
-    def bar(self, name: str, total: int | None, unit: str) -> AbstractContextManager[tqdm[Any]]:
-        """Return a bar to ``update``, as `steps` does."""
-        return steps(name, total, unit, self.bars)
 
     def log(self, text: str) -> None:
         """Write a line to the log."""
-        _log.info("%s%s", self._label, text)
+        _log.info("%s%s", self.label, text)
 
 
 def stopwatch() -> Callable[[], str]:
@@ -51,25 +188,6 @@ def stopwatch() -> Callable[[], str]:
     return lambda: f"{time.perf_counter() - start:.1f} s"
 
 
-@contextmanager
-def steps(
-    label: str, total: int | None, unit: str, shown: bool = True, delay: float = 1
-) -> Iterator[tqdm[Any]]:
-    """Yield a bar to ``update``; it appears after `delay` seconds, and leaves nothing behind."""
-    from tqdm import tqdm
-
-    with tqdm(
-        desc=label,
-        total=total,
-        unit=unit,
-        unit_scale=True,
-        delay=delay,
-        leave=False,
-        file=sys.stderr,
-        disable=not shown,
-    ) as bar:
-        try:
-            yield bar
-        finally:
-            if sys.stderr.isatty():  # a line of a log may have drawn it early: it would be left
-                bar.clear()
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

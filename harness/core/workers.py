@@ -21,6 +21,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from harness.core import plugins, sources
 from harness.core.errors import DataError, HarnessError, RecommenderError, UsageError
+from harness.core.progress import doing
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +98,8 @@ class Workers:
                     with suppress(IndexError):  # workers have all that are left
                         for item in (alone or share.units).popleft():
                             share.done.put((item, partial(self._answer, here, item)))
-                answer = share.done.get()
+                with doing("waiting for other processes"):
+                    answer = share.done.get()
                 if answer is not None:  # else a worker has left its unit to others
                     waiting -= 1
                     yield answer

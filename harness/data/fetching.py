@@ -15,7 +15,7 @@ from harness.core.io import exists, scratch_folder, whole_file
 from harness.data.datasets import PublicDataset, megabytes
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
+    from harness.core.progress import Stage
 
 CONFIG = "config.toml"
 TIMEOUT = 30.0
@@ -90,13 +90,13 @@ class Place:
                 "yours is replaced: name another --out, or move the folder away"
             )
 
-    def fill(self, bar: tqdm[Any]) -> None:
+    def fill(self, stage: Stage) -> None:
         """Download, check and unpack the data set; the folder is there as a whole or not at all.
 
         Parameters
         ----------
-        bar : tqdm
-            Shows how many bytes of the archive are there.
+        stage : Stage
+            Counts how many bytes of the archive are there.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Place:
                     self._check_archive()
                     unzip(str(self.archive), "download", None)
                 else:
-                    self._download(scratch, unzip, bar)
+                    self._download(scratch, unzip, stage)
                 unpacked = scratch / self.dataset.folder
                 (unpacked / CONFIG).write_text(config_of(self.dataset), encoding="utf-8")
                 unpacked.replace(self.folder)
@@ -149,12 +149,12 @@ class Place:
                 f"{sha256}, expected {self.dataset.sha256}; move it away and try again"
             )
 
-    def _download(self, folder: Path, unzip: Any, bar: tqdm[Any]) -> None:
+    def _download(self, folder: Path, unzip: Any, stage: Stage) -> None:
         """Download the archive and unpack it when its SHA-256 is right."""
         import pooch
         import requests
 
-        pooch.get_logger().setLevel("WARNING")  # the bar shows what it would say
+        pooch.get_logger().setLevel("WARNING")  # the line shows what it would say
         name, url = self.dataset.archive, self.dataset.url
         source = pooch.create(
             path=folder,
@@ -163,7 +163,7 @@ class Place:
             urls={name: url},
             retry_if_failed=_RETRIES,
         )
-        download = pooch.HTTPDownloader(progressbar=bar, chunk_size=_CHUNK, timeout=self.timeout)
+        download = pooch.HTTPDownloader(progressbar=stage, chunk_size=_CHUNK, timeout=self.timeout)
         try:
             source.fetch(name, processor=unzip, downloader=download)
         except (requests.RequestException, ValueError) as error:

@@ -57,15 +57,16 @@ def ask_in_turn(
 ) -> list[Answers]:
     """Return the answers of every repeat, each fitted and asked before the next one is made."""
     answers: list[Answers] = []
-    total = settings.repeats * len(task.evaluation_set.users)
-    with observer.bar(settings.name, total, " users") as bar:
-        for repeat, model in enumerate(models):
-            with observer.step("fit"):
-                learnt = fitted(settings.name, model, task)
-            with observer.step("recommend"):
-                answer = ask(settings.name, learnt, task, repeat, bar.update, left_out=left_out)
-            answers.append(answer)
-            del model, learnt  # its memory is free before the next one is made
+    users = len(task.evaluation_set.users)
+    users += len(task.left_out.evaluation_set.users) if left_out else 0
+    for repeat, model in enumerate(models):
+        which = f", repeat {repeat + 1} of {settings.repeats}" if settings.repeats > 1 else ""
+        with observer.step("fit", f"fitting{which}"):
+            learnt = fitted(settings.name, model, task)
+        with observer.step("recommend", f"recommending{which}", users, " users") as stage:
+            answer = ask(settings.name, learnt, task, repeat, stage.update, left_out=left_out)
+        answers.append(answer)
+        del model, learnt  # its memory is free before the next one is made
     return answers
 
 
@@ -98,7 +99,7 @@ def ask(
     if not left_out:
         return answers
     try:
-        return replace(answers, left_out=_of_left_out(name, model, task, repeat))
+        return replace(answers, left_out=_of_left_out(name, model, task, repeat, progress))
     except HarnessError as error:
         return replace(answers, refusal=_reason(error))
 
@@ -114,13 +115,15 @@ def recommend(name: str, model: Recommender, task: Task, repeat: int) -> Recomme
     return _Requests(name, model, task, repeat).lists()
 
 
-def _of_left_out(name: str, model: Recommender, task: Task, repeat: int) -> Recommendations:
+def _of_left_out(
+    name: str, model: Recommender, task: Task, repeat: int, progress: Callable[[int], object]
+) -> Recommendations:
     """Return a fitted model's lists for the users whom the evaluation set leaves out."""
     evaluation_set, beyond = task.evaluation_set, task.left_out.evaluation_set
     if len(beyond.users) == 0:
         return Recommendations(np.empty((0, 0), np.int32))
     if not isinstance(model, PrecomputedLists):
-        return recommend(name, model, task.left_out, repeat)
+        return _Requests(name, model, task.left_out, repeat).lists(progress)
     # Read with the evaluated users: a file that has none of the others is no file of other ids.
     every = pl.concat([evaluation_set.user_ids, beyond.user_ids])
     lists = model.on(every, evaluation_set.candidate_ids, task.data.item_ids, evaluation_set.k)

@@ -130,7 +130,10 @@ class Fold:
             self.factories.make([m.name for m in models if m.repeats > repeat], repeat)
             for repeat in range(max((model.repeats for model in models), default=0))
         ]
-        self.clocks = {model.name: Observer(bars=self.observer.bars) for model in config.models}
+        self.clocks = {
+            name: Observer(f"{self.observer.label}{n} of {len(config.models)}  {printable(name)}  ")
+            for n, name in enumerate((model.name for model in config.models), 1)
+        }
 
     def log_model(self, name: str) -> None:
         """Log how long each step of a model took that has not failed."""

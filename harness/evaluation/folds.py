@@ -21,7 +21,7 @@ from harness.config import Config, GivenSplit, TimeSplit
 from harness.config.paths import paths_of
 from harness.core.alike import AT, FORM, Forms
 from harness.core.errors import DataError, UsageError, counted, visible
-from harness.core.progress import Clock, Observer
+from harness.core.progress import Observer
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
@@ -87,7 +87,7 @@ def tasks(config: Config) -> Iterator[Task]:
         require_windows(config, data)
         for fold in (first, *later):
             number = next(numbers)
-            observer = Observer(label=label(number, len(folds)))
+            observer = Observer(label(number, len(folds)))
             with named(number, len(folds)):
                 task = task_on(fold, data, observer)
             yield task
@@ -102,7 +102,7 @@ def over_folds(
     held_out: HeldOut,
 ) -> Run:
     """Return what the runs of all folds say together of the models that failed in none."""
-    config_left, last, clock = failures.without(config), runs[-1], Clock()
+    config_left, last, clock = failures.without(config), runs[-1], Observer()
     names = [model.name for model in config_left.models]
     with clock.step("compare"):
         part = [

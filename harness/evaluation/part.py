@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.exact_sum import Exact, Largest, Sums
-from harness.core.progress import Clock
+from harness.core.progress import Observer
 from harness.core.random import id_hashes
 from harness.evaluation.answers import Answers
 from harness.evaluation.fold import Failures
@@ -96,7 +96,7 @@ def evaluate_part(
     metrics: tuple[Metric, ...],
     catalogue: Catalogue | None,
     failures: Failures,
-    clocks: Mapping[str, Clock],
+    clocks: Mapping[str, Observer],
 ) -> EvaluatedPart:
     """Ask models for the lists of the users of a part, and score them.
 
@@ -111,7 +111,7 @@ def evaluate_part(
             answers = ask()
         if name in failures.errors:
             continue
-        with clocks[name].step("score"):
+        with clocks[name].step("score", "scoring"):
             tables[name], sums[name] = _scored(answers, task, metrics, catalogue, sample)
         lists[name] = tuple(answer.lists for answer in answers)
         del answers

@@ -22,7 +22,7 @@ from harness.config import Config, ModelConfig
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError, counted
 from harness.core.exact_sum import Sums
-from harness.core.progress import Clock, Observer
+from harness.core.progress import Observer, doing
 from harness.core.steps import of_parts
 from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
@@ -61,18 +61,18 @@ def _ask_in_buckets(buckets: Buckets, fold: Fold) -> Users:
     those among themselves.
     """
     observer, failures = fold.observer, fold.failures
-    datasets = partial(_datasets, buckets, observer)
+    datasets = partial(_datasets, buckets)
     total = of_parts(datasets)
     plan, learners = learn(fold, buckets.empty(), total)
     answers = defaultdict[str, list[list[Answers]]](lambda: [[] for _ in fold.models])
     evaluated, left_out, profiles = list[EvaluationSet](), list[EvaluationSet](), []
-    with observer.step("recommend"):
+    with observer.step("recommend", "recommending"):
         for data in datasets():
             task = plan.task(data)
             for learner in learners:
                 name = learner.name
                 if name not in failures.errors:
-                    with failures.caught(name), fold.clocks[name].step("recommend"):
+                    with failures.caught(name), fold.clocks[name].step("recommend", "recommending"):
                         answers[name][learner.repeat].append(learner.ask(task))
             evaluated.append(without_seen(task.evaluation_set))
             left_out.append(without_seen(task.left_out.evaluation_set))
@@ -96,7 +96,7 @@ def _ask_in_buckets(buckets: Buckets, fold: Fold) -> Users:
         repeats = answers.pop(settings.name)[: settings.repeats]
         return [_of_all_users(repeat, order, others_order) for repeat in repeats]
 
-    with observer.step("users"):
+    with observer.step("users", "counting users"):
         catalogue = plan.catalogue((*fold.metrics, *describing(every.k)), total)
     profile = pl.concat(profiles)[order]
     return Users(all_users, profile, catalogue, max(buckets.known.events), ask)
@@ -115,12 +115,12 @@ def _of_all_users(buckets: Sequence[Answers], order: Int64, others_order: Int64)
     )
 
 
-def _datasets(buckets: Buckets, observer: Observer) -> Iterator[Dataset]:
+def _datasets(buckets: Buckets) -> Iterator[Dataset]:
     """Yield the buckets, one at a time."""
-    with observer.bar("reading buckets", len(buckets), " buckets") as bar:
+    with doing("bucket", len(buckets)) as stage:
         for data in buckets.datasets():
             yield data
-            bar.update()
+            stage.update()
 
 
 def _stacked(lists: Sequence[Recommendations], order: Int64) -> Recommendations:
@@ -145,8 +145,8 @@ def in_buckets(
     refuse_rows_without_order(layout, config.split)
     total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
     with ExitStack() as stack:
-        with observer.step("read"), observer.bar("making buckets", total, " rows") as bar:
-            making = prepared(layout, bar.update, kept=config.data.cache)
+        with observer.step("read", "making buckets", total, " rows") as stage:
+            making = prepared(layout, stage.update, kept=config.data.cache)
             buckets = stack.enter_context(making)
         _log.warning("%s: users are evaluated in %s", needed, counted(len(buckets), "bucket"))
         n_events = counted(sum(buckets.known.events), "event")
@@ -194,7 +194,7 @@ def evaluate_parts(
     fold = Fold(config, metrics, failures, observer, finished)
     refuse_in_parts(config, fold.models)
     plan, learners = learn(fold, data, parts.total)
-    with observer.step("fit"):
+    with observer.step("fit", "fitting"):
         catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
 
     def evaluated_part(part: Dataset) -> Content:
@@ -214,10 +214,10 @@ def evaluate_parts(
             metrics,
             catalogue,
             failures.copy(),  # what fails here fails for this part; all parts are asked
-            {name: Clock() for name in repeats},
+            {name: Observer() for name in repeats},
         ).content(metrics)
 
-    with observer.step("evaluate"):
+    with observer.step("evaluate", "evaluating all parts"):
         evaluated = parts.kept(evaluated_part, partial(EvaluatedPart.opened, metrics))
     observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
     candidate_ids = data.item_ids.gather(plan.candidates)

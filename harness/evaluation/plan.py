@@ -16,7 +16,7 @@ from harness.config import Config, GivenSplit, TimeSplit
 from harness.core.arrays import Int32, Int64
 from harness.core.errors import RecommenderError, counted
 from harness.core.exact_sum import Largest, Sums
-from harness.core.progress import Clock
+from harness.core.progress import Observer
 from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.evaluation.answers import Answers, ask
@@ -178,7 +178,7 @@ def of_all_events(models: Models) -> str:
 def learn(fold: Fold, data: Dataset, total: Total[Dataset]) -> tuple[Plan, list[Learner]]:
     """Return the plan of parts, and the models that have learnt from sums over them."""
     observer, failures = fold.observer, fold.failures
-    with observer.step("evaluation set"), noted(data):
+    with observer.step("evaluation set", "making the evaluation set"), noted(data):
         plan = plan_of(fold.config, data, total)
     learners = [model for model in learners_of(fold.models) if model.name not in failures.errors]
     if len(plan.candidates) == 0 or not learners:  # told when the users are known, too
@@ -187,7 +187,7 @@ def learn(fold: Fold, data: Dataset, total: Total[Dataset]) -> tuple[Plan, list[
     if columns:  # before models learn
         counts: Any = total(lambda part: users.value_counts(plan.task(part), columns))
         users.refuse_without_values(fold.config, counts)
-    with observer.step("fit"):
+    with observer.step("fit", "fitting models"):
         _fit(plan, learners, total, fold.clocks, failures)
     n_models = counted(len({learner.name for learner in learners}), "model")
     observer.log(f"fit {n_models}, {observer.seconds['fit']:.1f} s")
@@ -198,7 +198,7 @@ def _fit(
     plan: Plan,
     learners: Sequence[Learner],
     total: Total[Dataset],
-    clocks: Mapping[str, Clock],
+    clocks: Mapping[str, Observer],
     failures: Failures,
 ) -> None:
     """Fit models; those that fail take no more steps."""
@@ -220,12 +220,12 @@ def _fit(
     fit_all(all_steps, sums_of_all)
 
 
-def _caught(name: str, steps: Steps, clock: Clock, failures: Failures) -> Steps:
+def _caught(name: str, steps: Steps, clock: Observer, failures: Failures) -> Steps:
     """Yield a model's steps until it has learnt, or fails here or where its parts are."""
     sums: Any = {}
     while name not in failures.errors:
         step = None
-        with failures.caught(name), clock.step("fit"):
+        with failures.caught(name), clock.step("fit", "fitting"):
             if "failed" in sums:
                 raise RecommenderError(min(sums["failed"]))
             # Taken out: no name holds a total while the next one is made.
@@ -235,9 +235,9 @@ def _caught(name: str, steps: Steps, clock: Clock, failures: Failures) -> Steps:
         sums = yield partial(_sums_of, name, step, clock, failures)
 
 
-def _sums_of(name: str, step: Step, clock: Clock, failures: Failures, part: Train) -> Sums:
+def _sums_of(name: str, step: Step, clock: Observer, failures: Failures, part: Train) -> Sums:
     """Return a model's sums of a part, or what it raised."""
     if name not in failures.errors:
-        with failures.caught(name), clock.step("fit"):
+        with failures.caught(name), clock.step("fit", "fitting"):
             return {"sums": step(part)}
     return {"failed": {failures.failed[name].error: np.array([1])}}

@@ -16,6 +16,7 @@ import polars as pl
 from harness.config import Config
 from harness.core.arrays import Int32
 from harness.core.errors import UsageError, counted
+from harness.core.progress import doing
 from harness.evaluation.answers import Answers, fitted, recommend
 from harness.evaluation.build import Factories, only
 from harness.evaluation.finished import Asked, Finished
@@ -34,6 +35,7 @@ from harness.results.tables import positions_of
 from harness.scoring.submissions import SubmittedLists, lists_of_positions
 
 
+@doing("scoring lists")
 def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
     """Score the lists of a run's models under some metrics; no model learns again.
 

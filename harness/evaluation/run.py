@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.config import Config
 from harness.core.errors import printable
-from harness.core.progress import Observer
+from harness.core.progress import Observer, shown
 from harness.core.removed import removed
 from harness.core.steps import of_one
 from harness.core.workers import Workers
@@ -102,7 +102,7 @@ def run(
         allows; the results are the same. Each reads the events, so there must be a file of them;
         models that are classes or objects are evaluated by this one.
     progress : bool
-        Show bars on standard error for steps that take longer than a second.
+        Show on standard error what is being done, for how long, and how far it is.
 
     Raises
     ------
@@ -134,7 +134,8 @@ def run(
     config, names = config_of(config, keywords, models)
     refuse_with_frames(config, memory, jobs)
     config = only(config, names) if names else config
-    with ThreadPoolExecutor(1) as keeping:  # leaving waits until finished models are kept
+    # Leaving waits until finished models are kept.
+    with shown(progress), ThreadPoolExecutor(1) as keeping:
         finished = [Finished(fold, fresh=fresh, background=keeping) for fold in config.folds()]
         run = evaluate(
             config,
@@ -143,7 +144,6 @@ def run(
             fail_fast=fail_fast,
             memory=memory,
             jobs=jobs,
-            progress=progress,
         )
     unkept = {name: why for fold in finished for name, why in fold.unkept.items()}
     for why in dict.fromkeys(unkept.values()):
@@ -163,14 +163,13 @@ def evaluate(
     fail_fast: bool = False,
     memory: str | None = None,
     jobs: int = 1,
-    progress: bool = False,
 ) -> Run:
     """Return what a config's models score; each fold's `finished` ones need not be asked."""
     require_files(config)
     limit, held_out, n_folds = memory_limit(memory), HeldOut(config), len(finished)
     failures, folds, evaluated = Failures(fail_fast), list[Fold](), []
     for number, (fold, models) in enumerate(zip(config.folds(), finished, strict=True), 1):
-        observer = Observer(bars=progress, label=label(number, n_folds))
+        observer = Observer(label(number, n_folds))
         folds.append(Fold(fold, metrics, failures, observer, models, n_folds=n_folds))
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
     with Workers(count - 1) as workers:

@@ -18,6 +18,7 @@ from harness.config import Config
 from harness.core.arrays import Bool
 from harness.core.errors import DataError, UsageError
 from harness.core.io import whole_folder, written
+from harness.core.progress import doing
 from harness.core.random import mixed
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Events
 from harness.evaluation.fold import named
@@ -172,6 +173,7 @@ def split(
     return FoldedSplit(out, tuple(splits), notes)
 
 
+@doing("writing the files")
 def write(task: Task, folder: Path, share: float, rows: int = _ROWS) -> SplitRecord:
     """Write the files of one task into a folder that is there; events some `rows` at a time."""
     evaluation_set, data, parts = task.evaluation_set, task.data, task.split

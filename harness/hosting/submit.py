@@ -18,7 +18,7 @@ from harness.config.paths import paths_of
 from harness.core.arrays import Int32, Ragged, places
 from harness.core.errors import UsageError, counted, printable
 from harness.core.io import refuse_overwriting, scratch_folder, whole_file, written
-from harness.core.progress import stopwatch
+from harness.core.progress import doing, stopwatch
 from harness.data import loading
 from harness.data.dataset import ITEM, KIND, TIME, USER, VALUE, positions
 from harness.delimited.stream import Refused
@@ -179,6 +179,7 @@ def learning_again(
     return shlex.join([*words, "--out", str(out), *options])
 
 
+@doing("writing the lists")
 def _write(
     model: str,
     lists: Recommendations,

@@ -19,7 +19,7 @@ import numpy as np
 from harness.config import parse
 from harness.config.paths import escaped
 from harness.core.errors import DataError, HarnessError, counted, printable
-from harness.core.progress import Observer
+from harness.core.progress import Observer, doing
 from harness.data import loading
 from harness.data.conditions import key
 from harness.data.dataset import DAY_US, Dataset
@@ -64,6 +64,7 @@ class NewConfig:
     fault: str = ""
 
 
+@doing("reading the log")
 def config_for(log: Path, target: Path, **named: Any) -> NewConfig:
     """Return a config that evaluates baselines on a log; its paths start beside `target`.
 

@@ -136,8 +136,7 @@ def task_on(config: Config, data: Dataset, observer: Observer) -> Task:
         One side of the split is empty, or nobody is evaluated.
     """
     with (
-        observer.step("evaluation set"),
-        observer.bar("making the evaluation set", None, " steps"),
+        observer.step("evaluation set", "making the evaluation set"),
         noted(data),
     ):
         data = strays.checked(config, data)
@@ -176,11 +175,11 @@ def read(
     layout = config.layout(inner)
     refuse_rows_without_order(layout, config.split)
     took = stopwatch()
-    with observer.step("read"), observer.bar("reading events", None, " rows") as bar:
+    with observer.step("read", "reading events", unit=" rows") as stage:
         if config.data.cache:
-            found, kept = loading.cached(layout, bar.update, background)
+            found, kept = loading.cached(layout, stage.update, background)
         else:
-            found, kept = loading.load(layout, bar.update), False
+            found, kept = loading.load(layout, stage.update), False
     where = " from the cache" if kept else ""
     _log.info("read %s%s, %s", counted(len(found.events), "event"), where, took())
     return core_of(found, *config.data.least)

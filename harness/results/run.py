@@ -19,7 +19,7 @@ from harness.config import Config
 from harness.config import read as read_config
 from harness.core.errors import DataError, UsageError, printable, suggest
 from harness.core.io import as_path, whole_folder, written
-from harness.core.progress import stopwatch
+from harness.core.progress import doing, stopwatch
 from harness.core.table import Sheet, Shown
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
@@ -229,6 +229,7 @@ class Run(Shown):
         ]
         return frames_of(frames) if self.parts else frames[0]
 
+    @doing("reading scores")
     def verify(self) -> None:
         """Raise DataError where the scores of a folder are not those of its record.
 
@@ -372,6 +373,7 @@ class Run(Shown):
         frame = frame.rename(columns={f"{name} mean": name for name in names})
         return frame[order].astype({"lift": float, "p": float})
 
+    @doing("writing the run folder")
     def write(self, folder: Path | str, *, recommendations: bool = True) -> None:
         """Write the run folder whole, or nothing.
 

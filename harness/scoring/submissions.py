@@ -12,7 +12,7 @@ import polars as pl
 
 from harness.core.arrays import Bool, Int32
 from harness.core.errors import HarnessError, UsageError, counted
-from harness.core.progress import stopwatch
+from harness.core.progress import doing, stopwatch
 from harness.metrics import USUAL, Metric, parse
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.inputs.codes import Coders
@@ -284,6 +284,7 @@ def lists_of_positions(
     )
 
 
+@doing("scoring")
 def score_lists(
     submitted: SubmittedLists, metrics: tuple[Metric, ...], k: int, conventions: bool = False
 ) -> Scored:

@@ -115,11 +115,11 @@ def evaluated(
     refuse_in_parts(config, [Factories(config).make([model.name for model in config.models])])
     asked(config)
     with ExitStack() as stack:
-        with observer.step("session"):
+        with observer.step("session", "starting Spark"):
             spark = stack.enter_context(session(master, remote))
         if tables is not None:
             _refuse_taken(spark, tables)
-        with observer.step("read"):
+        with observer.step("read", "reading events"):
             log = stack.enter_context(in_buckets(spark, layout, buckets))
         observer.log(f"read the events, {observer.seconds['read']:.1f} s")
         _send_files_beside(stack)

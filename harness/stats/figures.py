@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from harness.core.exact_sum import Sums
+from harness.core.progress import doing
 from harness.core.steps import Total
 from harness.metrics import Metric
 from harness.stats.chance import Verdict, Verdicts
@@ -65,6 +66,7 @@ class Figures:
     slices: tuple[Slice, ...]
 
 
+@doing("comparing models")
 def figures_of(
     total: Total[Any],
     names: Sequence[str],

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from harness.core.arrays import Floats, Int32, Int64, UInt64
+from harness.core.progress import doing
 from harness.core.random import streams
 from harness.stats import _kernels
 
@@ -170,7 +171,11 @@ def _in_threads(
     draw: Callable[[np.uint64], Int64], times: int, seed: int, stream: str, threads: int | None
 ) -> Int64:
     """Return the sums of `times` draws, (…, times, columns); one call makes 64 of them."""
-    keys = streams(seed, stream, -(-times // _LANES))
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        sums = np.concatenate(list(pool.map(draw, keys)), axis=-1)
+    keys, blocks = streams(seed, stream, -(-times // _LANES)), list[Int64]()
+    pool = ThreadPoolExecutor(threads or os.cpu_count())
+    with pool, doing("resampling", len(keys) * _LANES, " draws") as stage:
+        for block in pool.map(draw, keys):
+            blocks.append(block)
+            stage.update(_LANES)
+    sums = np.concatenate(blocks, axis=-1)
     return sums.swapaxes(-1, -2)[..., :times, :]

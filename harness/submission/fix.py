@@ -16,6 +16,7 @@ from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.core.errors import DataError, UsageError
 from harness.core.ids import KeyTable
 from harness.core.io import refuse_overwriting, whole_file
+from harness.core.progress import doing
 from harness.delimited import blocks
 from harness.delimited._bytes import PAD
 from harness.delimited._lines import NO_ROW
@@ -53,6 +54,7 @@ class NotFixedError(UsageError):
     exit_status = 1
 
 
+@doing("mending the file")
 def fix(path: Path, against: Against, out: Path) -> Fixed:
     """Write the submission `path` to `out`, mended.
 

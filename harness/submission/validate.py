@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.core.arrays import Int32
 from harness.core.errors import counted, printable
-from harness.core.progress import stopwatch
+from harness.core.progress import doing, stopwatch
 from harness.delimited.stream import Refused
 from harness.submission import format, order
 from harness.submission.expected import Against
@@ -64,6 +64,7 @@ def validate(path: Path | pl.DataFrame, against: Against, *, strict: bool = Fals
     return examine(path, against, strict=strict).validation
 
 
+@doing("checking the file")
 def examine(
     path: Path | pl.DataFrame,
     against: Against,

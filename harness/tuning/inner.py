@@ -32,7 +32,7 @@ def metric_of(config: Config) -> Metric:
     return metric
 
 
-def inner_tasks(config: Config, *, progress: bool = False) -> list[Task]:
+def inner_tasks(config: Config) -> list[Task]:
     """Return tasks like the config's within its training events, one a fold of the inner split.
 
     Of a time split they evaluate on the days just before the outer cut-off, the earliest where the
@@ -41,12 +41,12 @@ def inner_tasks(config: Config, *, progress: bool = False) -> list[Task]:
     and no table has.
     """
     rule, first, metric = inner_split(config), config.folds()[0], metric_of(config)
-    known, end = _known(config, rule, progress)
+    known, end = _known(config, rule)
     tasks = list[Task]()
     for fold in first.model_copy(update={"split": rule, "fold": 0}).folds():
-        observer = Observer(label="inner ")
+        observer = Observer("inner ")
         try:
-            with observer.step("evaluation set"):
+            with observer.step("evaluation set", "evaluation set"):
                 if isinstance(fold.split, TimeSplit) and end is not None:
                     parts = by_time(known, fold.split, end)
                     refuse_empty(parts, known)
@@ -90,14 +90,14 @@ def inner_split(config: Config) -> InnerSplit:
             return rule
 
 
-def _known(config: Config, rule: InnerSplit, progress: bool) -> tuple[Dataset, int | None]:
+def _known(config: Config, rule: InnerSplit) -> tuple[Dataset, int | None]:
     """Return what was known at the earliest outer cut-off, and when that is, if a time says it.
 
     The rest is let go.
     """
     first = config.folds()[0]
     with ThreadPoolExecutor(1) as background:
-        data = read(first, background, Observer(bars=progress), rule)
+        data = read(first, background, Observer(), rule)
     require_windows(config, data)
     strays.checked(first, data)
     outer = split(data, first.split)

@@ -103,7 +103,7 @@ class Trials:
                 make = Factory(fold.config, settings).make
                 repeats = (make(n, models) for n, models in enumerate(self._base_models[number]))
                 answers = ask_in_turn(repeats, settings, fold, observer, left_out=False)
-                with observer.step("score"):
+                with observer.step("score", "scoring"):
                     lists = [answer.lists for answer in answers]
                     tables.append(score(lists, judgments[number], [self.metric]))
         except (RecommenderError, UsageError) as error:  # such parameters may not go together

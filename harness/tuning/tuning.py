@@ -15,7 +15,7 @@ import polars as pl
 from harness.config import Config, ModelConfig
 from harness.config.space import Range, TunedRecord
 from harness.core.errors import RecommenderError, UsageError, counted, printable, suggest
-from harness.core.progress import steps, stopwatch
+from harness.core.progress import doing, shown, stopwatch
 from harness.core.workers import EndedError, Open, Workers
 from harness.evaluation import memory
 from harness.evaluation.build import Factory, base_models_first, only
@@ -59,7 +59,7 @@ def tune(
         How many processes may make trials side by side, this one among them, where memory allows;
         the results are the same. Not with ``search = "tpe"``.
     progress : bool
-        Show bars on standard error for what takes longer than a second.
+        Show on standard error what is being done, for how long, and how far it is.
 
     Raises
     ------
@@ -81,20 +81,21 @@ def tune(
             'after the other: leave --jobs out, or search = "random" or "grid"'
         )
     key, stamps = trials_key(config, metric), stamps_of(config.layout())
-    folds = inner_tasks(config, progress=progress)
+    with shown(progress):
+        folds = inner_tasks(config)
     evaluations = [Evaluation.of(fold) for fold in folds]
     users = pl.concat([fold.evaluation_set.user_ids for fold in folds]).n_unique()
     several = len(folds) > 1
     evaluation = Evaluation.of_folds(evaluations, users) if several else evaluations[0]
     results = dict[str, TunedModel]()
     best, settings = config, {model.name: model for model in config.models}
-    with Workers(count - 1) as workers:
+    with shown(progress), Workers(count - 1) as workers:
         for name in base_models_first(settings, [*counts]):
             if name not in counts:
                 continue
             # An ensemble is tuned on its base models as they will be.
             trials = Trials(best, name, metric, folds, key, fresh)
-            model = _tuned(trials, workers, stamps, counts[name], seed, progress=progress)
+            model = _tuned(trials, workers, stamps, counts[name], seed)
             record = TunedRecord(
                 trials=max(model.trials, 1),
                 search=search,
@@ -148,8 +149,6 @@ def _tuned(
     stamps: list[list[Any]],
     count: int,
     seed: int,
-    *,
-    progress: bool,
 ) -> TunedModel:
     """Make all trials of a model, with the workers; `stamps` are of the files before reading."""
     model, elapsed, config = trials.model, stopwatch(), trials.config
@@ -169,10 +168,10 @@ def _tuned(
                     scores[key_of(params)] = answer()
                 except EndedError as error:
                     scores[key_of(params)] = Score(error=f"the model {error}")
-                bar.update()
+                stage.update()
         return scores
 
-    with steps(f"tuning {name}", count + 1, " trials", progress) as bar:
+    with doing(f"tuning {printable(name)}, trial", count + 1) as stage:
         results = run_search(space, model.params, config.tune.search, count, seed, sign, score)
     _log.info("%s: %s, %s", printable(name), counted(len(results), "trial"), elapsed())
     searched = results[1:] or results

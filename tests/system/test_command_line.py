@@ -34,6 +34,11 @@ class Talks:
     def recommend(self, users, k, draws, exclude=None):
         return np.full((len(users), k), -1)
 
+class Sleeps(Talks):
+    def fit(self, train):
+        time.sleep(2)
+        return self
+
 class Slow(Talks):
     def fit(self, train):
         pathlib.Path("fitting").touch()
@@ -64,6 +69,26 @@ def shell(folder: Path, line: str) -> "subprocess.CompletedProcess[str]":
     """Run a line of Bash that begins with a command of the harness."""
     bash = ["/bin/bash", "-c", f"{sys.executable} -m harness {line}"]
     return subprocess.run(bash, cwd=folder, text=True, capture_output=True, check=False)
+
+
+def at_terminal(folder: Path, command: str, width: int) -> str:
+    """Return what a command that succeeds shows at a terminal, without colours."""
+    environment = {name: v for name, v in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    line = [sys.executable, "-m", "harness", *command.split()]
+    done = subprocess.Popen(
+        line, cwd=folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # Linux says so at the end
+        pass
+    assert done.wait(PATIENCE) == 0
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
 
 
 @pytest.mark.parametrize(
@@ -135,23 +160,18 @@ def test_a_real_terminal_of_64_columns(folder: Path) -> None:
     small.write(folder, {"long.toml": small.toml(long)})
     assert harness(folder, "run long.toml -q", stdout=subprocess.DEVNULL).returncode == 0
     piped = harness(folder, "leaderboard runs", capture_output=True).stdout
-    environment = {name: v for name, v in os.environ.items() if name not in ("COLUMNS", "LINES")}
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 64, 0, 0))
-    line = [sys.executable, "-m", "harness", "leaderboard", "runs"]
-    done = subprocess.Popen(
-        line, cwd=folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
-    )
-    os.close(theirs)
-    shown = b""
-    try:
-        while piece := os.read(ours, 4096):
-            shown += piece
-    except OSError:  # Linux says so at the end
-        pass
-    assert done.wait(PATIENCE) == 0
-    text = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
+    text = at_terminal(folder, "leaderboard runs", 64)
     figures = re.findall(r"\d\.\d+", text)
     assert len(figures) > 2
     assert set(figures) <= set(re.findall(r"\d\.\d+", piped))
     assert max(map(len, text.splitlines())) in range(50, 65)
+
+
+@pytest.mark.parametrize(("option", "times"), [("", 1), (" --quiet", 0)])
+def test_a_run_says_what_it_does_while_a_model_fits(folder: Path, option: str, times: int) -> None:
+    """It is drawn within a second of silence, and the next line takes its place."""
+    small.write(folder, {"sleeps.toml": small.toml({"name": "dozy", "use": "plugged.py:Sleeps"})})
+    text = at_terminal(folder, f"run sleeps.toml --fresh{option}", 64)
+    drawn = re.findall(r"\r\x1b\[K1 of 1  dozy  fitting  1 s(?=\r\x1b\[K)", text)
+    assert len(drawn) >= times
+    assert ("fitting" in text) == bool(times)

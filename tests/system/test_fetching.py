@@ -23,7 +23,7 @@ import pytest
 from conftest import Cli, is_refused, refusal, tells
 
 from harness.core.errors import DataError
-from harness.core.progress import steps
+from harness.core.progress import doing
 from harness.data import datasets
 from harness.data.datasets import DATASETS, PublicDataset
 from harness.data.fetching import Place
@@ -133,8 +133,8 @@ def place(server: Server, tmp_path: Path) -> Place:
 
 
 def fill(place: Place) -> None:
-    with steps("downloading", place.dataset.size, "B", shown=False) as bar:
-        place.fill(bar)
+    with doing("downloading", place.dataset.size, "B") as stage:
+        place.fill(stage)
 
 
 def everything(folder: Path) -> list[str]:

@@ -1,78 +1,89 @@
-"""Where the log and bars stand: lines on standard error, and bars at terminals alone."""
+"""Standard error: the log, and below it a line that says what is being done."""
 
 import io
 import logging
+import os
 
 import pytest
 from conftest import refusal
 
-from harness.cli.output import asking_for, bars, logged
+from harness.cli.output import asking_for, logged
 from harness.core.errors import UsageError
-from harness.core.progress import steps
+from harness.core.progress import doing, shown
 
 
 class Terminal(io.StringIO):
-    """A terminal, as far as bars ask."""
+    """A terminal, as far as the line asks."""
 
     def isatty(self) -> bool:
         return True
 
     def screen(self) -> list[str]:
-        """Return what stands on it: after a carriage return letters are written over."""
-        shown, at = [""], 0
-        for letter in self.getvalue().replace("\x1b[A", ""):
-            if letter == "\n":
-                shown.append("")
-            elif letter != "\r":
-                shown[-1] = shown[-1][:at].ljust(at) + letter + shown[-1][at + 1 :]
-            at = 0 if letter in "\r\n" else at + 1
-        return [line.rstrip() for line in shown]
+        """Return what stands on it: what clears a line leaves nothing before it."""
+        return [line.rpartition("\r\x1b[K")[2] for line in self.getvalue().split("\n")]
 
 
 def at_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Return a terminal in the place of standard error."""
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((90, 24)))
     return terminal
 
 
-@pytest.mark.parametrize("delay", [0, 60])
-def test_lines_and_bars_do_not_tear_each_other_up(
-    monkeypatch: pytest.MonkeyPatch, delay: int
-) -> None:
+def test_a_line_says_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = at_terminal(monkeypatch)
+    with shown() as line, doing("tuning ALS, trial", 20) as trials:
+        trials.update(3)
+        with doing("fitting"):
+            line.draw()
+            assert terminal.screen() == ["tuning ALS, trial 3 of 20  fitting  0 s"]
+        with doing("recommending", 4000, " users") as stage:
+            stage.update(1000)
+            line.draw()
+            (text,) = terminal.screen()
+    assert text.startswith("tuning ALS, trial 3 of 20  recommending  0 s   25 % |")
+    assert "1,000 of 4,000 users, 00:0" in text
+    assert terminal.screen() == [""]
+
+
+def test_the_log_stands_above_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = at_terminal(monkeypatch)
     log = logging.getLogger("harness.data")
-    with logged(), bars() as shown:
-        with steps("reading", 4, " rows", shown, delay) as bar:
-            bar.update()
+    with logged(), shown() as line:
+        with doing("reading", 4, " rows") as stage:
+            line.draw()
             log.warning("a first line")
-            bar.update()
+            stage.update(2)
+            line.draw()
             log.warning("another")
+            line.draw()
             assert terminal.screen()[:2] == ["a first line", "another"]
-            assert terminal.screen()[2].startswith("reading:  50%")
+            assert terminal.screen()[2].startswith("reading  0 s   50 % |")
         log.warning("the end")
     assert terminal.screen() == ["a first line", "another", "the end", ""]
 
 
-def test_a_bar_is_gone_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_line_is_gone_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = at_terminal(monkeypatch)
-    with pytest.raises(KeyboardInterrupt), steps("reading", 4, " rows", delay=0) as bar:
-        bar.update(2)
-        bar.refresh()
-        assert terminal.screen()[-1].startswith("reading:  50%")
+    with pytest.raises(KeyboardInterrupt), shown() as line, doing("reading"):
+        line.draw()
+        assert terminal.screen() == ["reading  0 s"]
         raise KeyboardInterrupt
     assert terminal.screen() == [""]
 
 
-def test_bars_are_for_terminals_and_not_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    with bars() as shown:
-        assert not shown
-    at_terminal(monkeypatch)
-    for level, expected in ((logging.INFO, True), (logging.ERROR, False)):
-        with logged():
-            asking_for(level)(True)
-            with bars() as shown:
-                assert shown == expected
+def test_quiet_draws_nothing_and_a_file_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, file = at_terminal(monkeypatch), io.StringIO()
+    with logged(), shown() as line, doing("fitting"):
+        asking_for(logging.ERROR)(True)
+        line.draw()
+        assert terminal.getvalue() == ""
+    monkeypatch.setattr("sys.stderr", file)
+    with shown() as line, doing("recommending", 4, " users") as stage:
+        stage.update(1)
+        line.draw()
+    assert file.getvalue().startswith("recommending  0 s  1 of 4 users, 00:0")
 
 
 @pytest.mark.parametrize("levels", [(logging.ERROR, logging.INFO), (logging.DEBUG, logging.ERROR)])
