@@ -46,12 +46,16 @@ def require_types(dataset: Dataset, config: EvaluationConfig) -> None:
             )
 
 
-def true_types(dataset: Dataset, config: Config) -> tuple[str, ...]:
-    """Return the event types that are truth; none where events have no types."""
+def roles_of_types(dataset: Dataset, config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the event types that are truth, and those that count as history alone.
+
+    There are none of either where events have no types.
+    """
     if not config.layout().tells_types:
-        return ()
+        return (), ()
     codes = dataset.valid_kinds or range(len(dataset.kinds))
-    return tuple(config.evaluation.hits or [dataset.kinds[code] for code in codes])
+    true = tuple(config.evaluation.hits or [dataset.kinds[code] for code in codes])
+    return true, tuple(kind for kind in dataset.kinds if kind not in true)
 
 
 def of_types(dataset: Dataset, events: Events, config: EvaluationConfig) -> Events:

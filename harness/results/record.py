@@ -13,7 +13,7 @@ from harness.config import Config, TunedRecord
 from harness.core.errors import UsageError, printable
 from harness.data.dataset import Dataset
 from harness.metrics import Better, Definition, Metric, is_own, parse
-from harness.protocol.evaluation_set import Step, in_window, true_types
+from harness.protocol.evaluation_set import Step, in_window, roles_of_types
 from harness.protocol.fingerprint import FORMAT, fingerprint_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.protocol.split import Split
@@ -49,8 +49,9 @@ class Evaluation(Part):
         Of several folds the different users; candidates each fold has of its own.
     fields : mapping of text to text
         A digest of each field; of several folds their fingerprints.
-    hits : tuple of str
-        The event types that are truth; empty where events have no types.
+    hits, history : tuple of str
+        The event types that are truth, and those that count as history alone; empty where events
+        have no types.
     fingerprint_format : int
         How `fingerprint` and `fields` are made; only those of one format tell sets apart.
     """
@@ -65,6 +66,7 @@ class Evaluation(Part):
     layout: str = ""
     window: str = ""
     hits: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
 
     @property
     def in_window(self) -> int:
@@ -73,9 +75,13 @@ class Evaluation(Part):
 
     @property
     def truth(self) -> str:
-        """The event types that are truth, or the first of many."""
-        more = ", …" * (len(self.hits) > _SHOWN)
-        return ", ".join(map(printable, self.hits[:_SHOWN])) + more
+        """The event types that are truth, and in brackets those of history; the first of many."""
+        true, history = (
+            ", ".join(map(printable, types[:_SHOWN])) + ", …" * (len(types) > _SHOWN)
+            for types in (self.hits, self.history)
+        )
+        counts = "counts" if len(self.history) == 1 else "count"
+        return f"{true} ({history} {counts} as history)" if history else true
 
     @classmethod
     def of(cls, task: Task) -> Evaluation:
@@ -106,6 +112,7 @@ class Evaluation(Part):
             layout=first.layout,
             window=f"{len(folds)} folds, the last: {last.window}",
             hits=last.hits,
+            history=last.history,
         )
 
     @classmethod
@@ -120,6 +127,7 @@ class Evaluation(Part):
         split: Split,
     ) -> Evaluation:
         """Return the same by the digests of its fields, and the users after every rule."""
+        hits, history = roles_of_types(data, config)
         return cls(
             k=config.evaluation.k,
             users=funnel[-1].users,
@@ -130,7 +138,8 @@ class Evaluation(Part):
             funnel=funnel,
             layout=data.layout,
             window=split.summary(),
-            hits=true_types(data, config),
+            hits=hits,
+            history=history,
         )
 
 

@@ -105,8 +105,22 @@ def answer(record: RunRecord) -> list[str]:
     for word in ("no better than chance", "worse than chance"):
         models = [model for model in rest if _chance(model) == word]
         facts += [f"{word}: {_listed(models)}"] if models else []
+    facts += _led_by_others(record)
     lines = [f"{_extreme(record).upper()}  {', '.join(parts)}"]
     return lines + [_INDENT + fact for fact in facts]
+
+
+def _led_by_others(record: RunRecord) -> list[str]:
+    """Return by which of the other metrics another model than the first is better than all."""
+    best, leads = record.models[0], list[str]()
+    for metric in [*best.metrics][1:]:
+        if record.better(metric) not in ("higher", "lower"):
+            continue
+        sign = 1 if record.better(metric) == "higher" else -1
+        leader = max(record.models, key=lambda model: sign * model.metrics[metric].mean)
+        if leader.metrics[metric].mean != best.metrics[metric].mean:
+            leads.append(f"{metric} is led by {_name_of(leader)} ({_mean(metric, 4, leader)})")
+    return [", ".join(leads)] if leads else []
 
 
 def _pairs(record: RunRecord) -> str:

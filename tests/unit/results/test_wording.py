@@ -85,6 +85,19 @@ def test_a_line_of_the_answer(result: RunRecord, line: str) -> None:
     assert line in [each.strip() for each in wording.answer(result)]
 
 
+def test_who_leads_by_another_metric_is_said() -> None:
+    """Recall@2 is highest for the second model, the error lowest for the first."""
+    result, models = ranking(NAMES[:2]), []
+    for model, recall, gini in zip(result.models, (0.25, 0.5), (0.1, 0.2), strict=True):
+        means = {"MAP@2": 0.5, "Recall@2": recall, "Gini@2": gini}
+        metrics = {name: ModelEstimate(mean, None) for name, mean in means.items()}
+        models.append(model.model_copy(update={"metrics": metrics}))
+    assert (
+        wording.answer(result.model_copy(update={"models": tuple(models)}))[-1]
+        == "      Recall@2 is led by second (0.5000)"
+    )
+
+
 def test_a_best_that_is_no_more_than_chance_says_so() -> None:
     chance = {"first": LUCK, "second": WORSE}
     result = ranking(NAMES[:2], *tied(["second"]), chance=chance)
