@@ -17,6 +17,7 @@ from harness.core.errors import UsageError, printable, suggest
 from harness.core.table import percent
 from harness.results import wording
 from harness.results.record import RunRecord
+from harness.stats.pairwise import OPPOSITE
 from harness.stats.slices import column_title
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class Plots:
             pair, sign = pairs[name], 1 if pairs[name].one == name else -1
             low, high = sorted(sign * end for end in pair.ci95 or (pair.difference,) * 2)
             tied = pair.verdict == "tied"
-            word = "tied" if tied else pair.verdict if sign > 0 else wording.OPPOSITE[pair.verdict]
+            word = pair.verdict if sign > 0 else OPPOSITE[pair.verdict]
             text = (
                 f"{printable(name)} − {printable(base)}: {self._number(sign * pair.difference)}"
                 f"{self._ends((low, high))}, {word}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -10,12 +10,9 @@ from itertools import pairwise
 from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, digits_of, ends, lift, low_high, number
 from harness.results.record import Evaluation, ModelRecord, RunRecord, definition_of, lift_of
-from harness.stats.pairwise import STYLES, Comparison, in_folds, pair_table
+from harness.stats.pairwise import STYLES, Comparison, against_others, in_folds, listed, pair_table
 
-_NAMED = 8
-"""More models than these are counted, not named."""
 _INDENT = " " * 6
-OPPOSITE = {"better": "worse", "worse": "better", "higher": "lower", "lower": "higher"}
 _SHORT = 6
 _PAIRS = 10
 
@@ -104,7 +101,7 @@ def answer(record: RunRecord) -> list[str]:
     facts.append(_pairs(record))
     for word in ("no better than chance", "worse than chance"):
         models = [model for model in rest if _chance(model) == word]
-        facts += [f"{word}: {_listed(models)}"] if models else []
+        facts += [f"{word}: {listed([_name_of(model) for model in models])}"] if models else []
     facts += _led_by_others(record)
     lines = [f"{_extreme(record).upper()}  {', '.join(parts)}"]
     return lines + [_INDENT + fact for fact in facts]
@@ -133,21 +130,7 @@ def _pairs(record: RunRecord) -> str:
         if definition is not None and definition.of == "set":
             return f"not compared: {record.metric} is one value for all lists"
         return "not compared: one user tells no two models apart"
-    groups: dict[str | None, list[ModelRecord]] = {}
-    for model in rest:
-        groups.setdefault(_verdict(comparison, best.name, model.name)[0], []).append(model)
-    tied, unknown = groups.pop("tied", []), groups.pop(None, [])
-    facts = [f"tied with {_listed(tied)}"] if tied else []
-    for word, beaten in groups.items():
-        facts.append(f"{word} than {_counted(beaten, rest)}")
-        if comparison.folds > 1:
-            counts = {_verdict(comparison, best.name, m.name)[1] or 0 for m in beaten}
-            shown = " to ".join(map(str, sorted({min(counts), max(counts)})))
-            facts[-1] += f", in {shown} of {comparison.folds} folds"
-    if unknown:
-        baseline = printable(comparison.baseline or "")
-        facts.append(f"not compared with {_counted(unknown, rest)}, only with {baseline}")
-    return "; ".join(facts)
+    return against_others(comparison, best.name, {model.name: _name_of(model) for model in rest})
 
 
 def standing_title(record: RunRecord) -> str:
@@ -181,23 +164,11 @@ def _compared(record: RunRecord, name: str) -> str | None:
     if comparison.baseline is not None:
         if name == comparison.baseline:
             return "baseline"
-        return _verdict(comparison, name, comparison.baseline)[0] or ""
+        return comparison.verdict(name, comparison.baseline)[0] or ""
     if name == best:
         return _extreme(record)
-    word = _verdict(comparison, best, name)[0]
+    word = comparison.verdict(best, name)[0]
     return {"better": "behind", "higher": "lower"}.get(word or "", word)
-
-
-def _verdict(comparison: Comparison, first: str, second: str) -> tuple[str | None, int | None]:
-    """Return how the first model compares to the second, and in how many folds it is better.
-
-    None where the two are not compared.
-    """
-    for pair in comparison.pairs:
-        if {pair.one, pair.other} == {first, second}:
-            word = pair.verdict if pair.one == first else OPPOSITE.get(pair.verdict, pair.verdict)
-            return word, pair.folds_of(first)
-    return None, None
 
 
 def better_in(record: RunRecord, model: ModelRecord) -> str:
@@ -210,7 +181,7 @@ def better_in(record: RunRecord, model: ModelRecord) -> str:
         return ""
     if comparison.baseline is not None:
         first, second = model.name, comparison.baseline
-    return in_folds(_verdict(comparison, first, second)[1], len(record.folds))
+    return in_folds(comparison.verdict(first, second)[1], len(record.folds))
 
 
 def _chance(model: ModelRecord) -> str:
@@ -227,23 +198,6 @@ def _extreme(record: RunRecord) -> str:
     return "highest" if record.better(record.metric) == "neither" else "best"
 
 
-def _listed(models: Sequence[ModelRecord]) -> str:
-    """Return the names of models; of many the first."""
-    more = len(models) - _NAMED
-    first = [_name_of(model) for model in models[:_NAMED]]
-    # Quotes, for a name that a comma does not end.
-    names = ", ".join(f'"{name}"' if "," in name else name for name in first)
-    return f"{names} and {more} more" if more > 0 else names
-
-
-def _counted(models: Sequence[ModelRecord], rest: Sequence[ModelRecord]) -> str:
-    """Return some of the other models: by name if it is one, else by number."""
-    if len(models) == 1:
-        return _name_of(models[0])
-    count = len(models)
-    return f"all {count} others" if count == len(rest) else f"the other {count}"
-
-
 # What stands below the table.
 
 
@@ -258,7 +212,8 @@ def _footing(record: RunRecord, *, verbose: bool) -> list[str]:
     lines = [_set_line(record.evaluation), *_leaderboard(record)]
     lines += [f"tuned  on an inner split of train: {', '.join(tuned)}"] if tuned else []
     if reused:
-        lines.append(f"reused  {_listed(reused)}, of an earlier run; --fresh evaluates all anew")
+        names = listed([_name_of(model) for model in reused])
+        lines.append(f"reused  {names}, of an earlier run; --fresh evaluates all anew")
     if not verbose:
         return lines
     steps = " → ".join(f"{step.users:,} {step.step}" for step in record.evaluation.funnel)

@@ -32,6 +32,13 @@ from harness.stats.shakeup import FEW, ShakeUp
 from harness.stats.tests import CORRECTIONS
 
 Word = Literal["better", "tied", "worse", "higher", "lower"]
+OPPOSITE: Mapping[Word, Word] = {
+    "better": "worse",
+    "worse": "better",
+    "higher": "lower",
+    "lower": "higher",
+    "tied": "tied",
+}
 _APART: tuple[Word, Word] = ("higher", "lower")
 """Verdicts where a metric calls neither end better."""
 
@@ -143,6 +150,18 @@ class Comparison(Shown):
         describes = self.better == "neither" or any(p.verdict in _APART for p in self.pairs)
         return _APART if describes else ("better", "worse")
 
+    def verdict(self, first: str, second: str) -> tuple[Word | None, int | None]:
+        """Return how a model compares to a second, and in how many folds it is better.
+
+        None where the two are not compared.
+        """
+        for pair in self.pairs:
+            if {pair.one, pair.other} == {first, second}:
+                opposite = pair.one != first
+                word = OPPOSITE[pair.verdict] if opposite else pair.verdict
+                return word, None if pair.better_folds is None else pair.folds_of(first)
+        return None, None
+
     def over_folds(self, means: Sequence[Mapping[str, float]], metric: Metric) -> Comparison:
         """Return the comparison with the folds in which each model is better, by their means."""
         sign = metric.definition.sign
@@ -157,8 +176,13 @@ class Comparison(Shown):
         return replace(self, pairs=pairs, folds=len(means))
 
     def sheets(self) -> list[Sheet]:
-        """Return the table of pairs."""
-        return [pair_table(self)]
+        """Return the matrix of verdicts, or the table of pairs where there is little to compare."""
+        return [pair_table(self) if self.is_small else matrix(self)]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether pairs are few enough to be read one by one: one pair, or all with a baseline."""
+        return self.baseline is not None or len(self.pairs) < 2
 
     def records(self, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
         """Return one record a pair, with all digits."""
@@ -248,8 +272,59 @@ STYLES = {
     **dict.fromkeys(("best", "better"), "green"),
     **dict.fromkeys(("worse", "worse than chance"), "red"),
     "no better than chance": "yellow",
+    "▲": "green",
+    "▼": "red",
 }
 """Colours of verdicts on a terminal."""
+
+
+_NAMED = 8
+"""More models than these are counted, not named."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a line; of many the first.
+
+    Examples
+    --------
+    >>> listed(["ALS", "popular, weekly"])
+    'ALS, "popular, weekly"'
+    """
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    # Quotes, for a name that a comma does not end.
+    return ", ".join(f'"{name}"' if "," in name else name for name in names[:_NAMED]) + more
+
+
+def against_others(comparison: Comparison, best: str, others: Mapping[str, str]) -> str:
+    """Return which models the best is tied with and better than, and what is unknown.
+
+    Parameters
+    ----------
+    others : mapping
+        How each of the other models is shown, by its name.
+    """
+    groups: dict[str | None, list[str]] = {}
+    for name in others:
+        groups.setdefault(comparison.verdict(best, name)[0], []).append(name)
+    tied, unknown = groups.pop("tied", []), groups.pop(None, [])
+
+    def which(names: Sequence[str]) -> str:
+        if len(names) == 1:
+            return others[names[0]]
+        count = len(names)
+        return f"all {count} others" if count == len(others) else f"the other {count}"
+
+    facts = [f"tied with {listed([others[name] for name in tied])}"] if tied else []
+    for word, beaten in groups.items():
+        facts.append(f"{word} than {which(beaten)}")
+        if comparison.folds > 1:
+            counts = {comparison.verdict(best, name)[1] or 0 for name in beaten}
+            shown = " to ".join(map(str, sorted({min(counts), max(counts)})))
+            facts[-1] += f", in {shown} of {comparison.folds} folds"
+    if unknown:
+        baseline = printable(comparison.baseline or "")
+        facts.append(f"not compared with {which(unknown)}, only with {baseline}")
+    return "; ".join(facts)
 
 
 def in_folds(better: int | None, folds: int) -> str:
@@ -272,17 +347,13 @@ def pair_table(
     """Return the table of pairs, those `shown` or all."""
     corrected, (ahead, _) = CORRECTED[comparison.correction], comparison.words
     digits = digits_of(comparison.means.values())
-    heading = (
-        f"pairs  {comparison.metric} · randomization test, {comparison.flips:,} draws, "
-        f"{corrected} over {counted(len(comparison.pairs), 'pair')} · seed {comparison.seed}"
-    )
     columns: list[Column[Pair]] = [
         Column("model", lambda p: printable(p.one), "name"),
         Column("against", lambda p: printable(p.other), "name"),
         Column("difference", lambda p: signed(p.difference, digits)),
-        Column("verdict", lambda p: p.verdict + ", borderline" * p.borderline, "name"),
-        Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
+        Column("verdict", lambda p: p.verdict + ", borderline" * p.borderline, "words"),
+        Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),
         Column("effect", lambda p: signed(p.effect_size, 3)),
         *(
@@ -303,8 +374,47 @@ def pair_table(
     return Sheet.of(
         comparison.pairs if shown is None else shown,
         columns,
-        heading=[heading],
+        heading=[f"pairs  {_test(comparison)}"],
         footing=list(map(_leaderboard, shaken)),
+        styles=STYLES,
+    )
+
+
+def _test(comparison: Comparison) -> str:
+    """Return by which test models are compared."""
+    return (
+        f"{comparison.metric} · randomization test, {comparison.flips:,} draws, "
+        f"{CORRECTED[comparison.correction]} over {counted(len(comparison.pairs), 'pair')} · "
+        f"seed {comparison.seed}"
+    )
+
+
+def matrix(comparison: Comparison, shaken: Sequence[ShakeUp] = ()) -> Sheet:
+    """Return the verdicts of all pairs as a table whose rows and columns are models."""
+    names = [*comparison.means]
+    borderline = {frozenset((p.one, p.other)) for p in comparison.pairs if p.borderline}
+    ahead, behind = comparison.words
+    signs: dict[str | None, str] = {ahead: "▲", behind: "▼", "tied": "=", None: ""}
+
+    def cell(column: str, row: str) -> str:
+        if column == row:
+            return "·"
+        sign = signs[comparison.verdict(row, column)[0]]
+        return sign + "?" * (frozenset((row, column)) in borderline)
+
+    columns: list[Column[str]] = [
+        Column("", lambda name: str(names.index(name) + 1)),
+        Column("model", printable, "name"),
+        *(Column(str(n), partial(cell, name)) for n, name in enumerate(names, 1)),
+    ]
+    legend = f"▲ {ahead} than the model of the column, ▼ {behind}, = tied"
+    legend += ", ? borderline: other draws could say otherwise" if borderline else ""
+    return Sheet.of(
+        names,
+        columns,
+        heading=[f"verdicts  {_test(comparison)}"],
+        footing=[legend, *map(_leaderboard, shaken)],
+        kept=len(columns),
         styles=STYLES,
     )
 
