@@ -32,6 +32,7 @@ from harness.cli import (
     validate,
 )
 from harness.cli.forms import instead_of
+from harness.cli.help import Command
 from harness.cli.options import declared
 from harness.cli.output import guard_streams, logged
 from harness.core.errors import INTERRUPTED, HarnessError, printable
@@ -41,8 +42,9 @@ app = typer.Typer(
     help="One evaluation of recommender systems: same users, candidates, truth and k for all.",
     no_args_is_help=True,
     add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -64,21 +66,24 @@ def _commands(
     pass
 
 
-app.command("synth")(declared(synth.synth))
-app.command("init")(declared(init.init))
-app.command("run")(declared(run.run))
-app.command("tune")(declared(tune.tune))
-app.command("compare")(declared(compare.compare))
-app.command("check")(declared(check.check))
-app.command("leaderboard")(declared(leaderboard.leaderboard))
-app.command("score")(declared(score.score))
-app.command("explain")(declared(explain.explain))
-app.command("report")(declared(report.report))
-app.command("validate")(declared(validate.validate))
-app.command("submit")(declared(submit.submit))
-app.command("split")(declared(split.split))
-app.command("fetch")(declared(fetch.fetch))
-app.command("list")(declared(lists.list_))
+for _name, _function in {
+    "synth": synth.synth,
+    "init": init.init,
+    "run": run.run,
+    "tune": tune.tune,
+    "compare": compare.compare,
+    "check": check.check,
+    "leaderboard": leaderboard.leaderboard,
+    "score": score.score,
+    "explain": explain.explain,
+    "report": report.report,
+    "validate": validate.validate,
+    "submit": submit.submit,
+    "split": split.split,
+    "fetch": fetch.fetch,
+    "list": lists.list_,
+}.items():
+    app.command(_name, cls=Command)(declared(_function))
 
 
 def main() -> None:

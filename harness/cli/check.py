@@ -22,7 +22,10 @@ def check(
     quiet: Quiet = False,
     format_: Output = "table",
 ) -> int:
-    """Check conditions on the scores of a run; the exit status is 1 where one does not hold."""
+    """Check conditions on the scores of a run, as in CI.
+
+    The exit status is 1 where one does not hold.
+    """
     from harness.comparison.check import check as check_run
 
     with stdout_to_stderr():  # what a metric prints must not mix with the table

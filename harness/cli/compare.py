@@ -46,7 +46,7 @@ def compare(
     *,
     submission: SubmissionOptions,
 ) -> None:
-    """Compare models on the same evaluation set, in one run or in several; or submissions.
+    """Compare models on one evaluation set, or submissions.
 
     What is not named is as in the first run's config, or as in --config. CSV has the pairs.
     """

@@ -40,7 +40,7 @@ def explain(
     *,
     submission: SubmissionOptions,
 ) -> None:
-    """Show a user's list position by position: hits, what each adds, every convention's value."""
+    """Show a user's list: the hits, and what each adds."""
     from harness.comparison.explain import explain_users
     from harness.core.io import exists
     from harness.results.folder import part

@@ -19,7 +19,9 @@ def fetch(
     out: Annotated[Path | None, "The folder to make; data/NAME by default."] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Download a public data set, check its SHA-256, and write a config that runs on it.
+    """Download a public data set, with a config that runs on it.
+
+    Its SHA-256 is checked.
 
     The terms of use are shown first. A download that was cut starts over. Existing files are kept.
     """

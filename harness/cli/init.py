@@ -36,10 +36,10 @@ def init(
     force: Replace = False,
     quiet: Quiet = False,
 ) -> int:
-    """Write a config for a log: what its columns mean is guessed, said, and yours to change.
+    """Write a config for a log; it says what it guessed.
 
-    The log is read whole, to see whether it can be, and to choose what is held out; nothing is
-    asked.
+    The log is read whole, to see whether it can be, and to choose what is held out. Nothing is
+    asked, and what is guessed is yours to change.
     """
     from harness.core.io import refuse_overwriting, whole_file, written
     from harness.init.guess import config_for

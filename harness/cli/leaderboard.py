@@ -44,7 +44,9 @@ def leaderboard(
     *,
     submission: SubmissionOptions,
 ) -> int:
-    """Show the best run of every model, by evaluation set; or rank submissions.
+    """Rank the runs of a folder, or submissions.
+
+    Of runs it shows the best of every model, by evaluation set.
 
     Of submissions: their ranks, who is tied with whom by the paired test, and how far a rank could
     move. One that cannot be scored is left out, with the reason, and the exit status is 1.

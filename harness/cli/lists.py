@@ -19,7 +19,7 @@ def list_(
     ],
     format_: Output = "table",
 ) -> None:
-    """Show metrics or conventions by examples, baselines, layouts, checks, or data sets."""
+    """List metrics, conventions, baselines, layouts or checks."""
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":

@@ -18,7 +18,10 @@ def report(
     force: Annotated[bool, "Replace any file --out."] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a run as one HTML page with charts and tables, which needs no network."""
+    """Write a run as one HTML page.
+
+    It has charts and tables, and needs no network.
+    """
     from harness.core.io import refuse_overwriting, whole_file, written
     from harness.report.page import is_page, page
     from harness.results.folder import FILES, PAGE, TABLES

@@ -96,7 +96,10 @@ def run(
     ] = False,
     format_: options.Output = "table",
 ) -> None:
-    """Evaluate every model of a config on one set, print the table, write a run folder."""
+    """Evaluate every model of a config on one evaluation set.
+
+    It prints the table and writes a run folder.
+    """
     from harness.config import read
     from harness.evaluation import run as evaluation_run
     from harness.results.folder import check_out

@@ -33,7 +33,10 @@ def score(
     *,
     submission: SubmissionOptions,
 ) -> int:
-    """Validate a file of lists, and score it against a config's evaluation set or a solution."""
+    """Validate a file of lists, and score it.
+
+    It is scored by a solution, or on the evaluation set of a config.
+    """
     leave_processors()
     from harness.core.io import exists, refuse_overwriting
     from harness.core.table import document

@@ -31,7 +31,10 @@ def split(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Write the files of a competition: train, held-out events, solution, sample submission."""
+    """Write the files of a competition from your data.
+
+    They are train, the held-out events, a solution and a sample submission.
+    """
     from harness import config as config_
     from harness.hosting.split import FILES, FoldedSplit
     from harness.hosting.split import split as write

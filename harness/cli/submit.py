@@ -32,7 +32,9 @@ def submit(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Write a model's lists for everyone whom the competition asks for.
+    """Write a model's lists as an upload.
+
+    It has lists for everyone whom the competition asks for.
 
     From a run's folder nothing learns again.
     """

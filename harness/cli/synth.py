@@ -24,7 +24,10 @@ def synth(
     force: Annotated[bool, "Replace the files in --out."] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make raw competition files of any size: same arguments, same bytes."""
+    """Make raw competition files of any size.
+
+    Same arguments, same bytes.
+    """
     from harness.core.errors import UsageError
     from harness.core.io import exists
     from harness.core.progress import doing

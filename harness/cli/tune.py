@@ -34,7 +34,7 @@ def tune(
     verbose: options.Verbose = False,
     format_: options.Output = "table",
 ) -> None:
-    """Search the parameters of every model with a space, on an inner split of train.
+    """Search the parameters of models on an inner split of train.
 
     The evaluation set is not looked at: harness run scores what is found. CSV has all trials.
     """

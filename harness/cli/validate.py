@@ -36,7 +36,10 @@ def validate(
     *,
     submission: SubmissionOptions,
 ) -> int:
-    """Say everything that is wrong with a submission: where, how often, how to mend it."""
+    """Say what is wrong with a submission, and how to mend it.
+
+    Every fault is found in one pass: where it is, and how often.
+    """
     leave_processors()
     from harness.core.io import refuse_overwriting
     from harness.scoring.terms import Terms, which_fold

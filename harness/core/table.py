@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 _Line = TypeVar("_Line")
 Record = TypeVar("Record")
-Kind = Literal["number", "name", "words"]
+Kind = Literal["number", "name", "words", "whole"]
 _LATEX = str.maketrans(
     {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"\texttimes{}"}
     | {"±": r"\textpm{}", "…": r"\ldots{}", "−": r"\textminus{}", "–": "--"}
@@ -32,8 +32,8 @@ class Column(Generic[Record]):
     Attributes
     ----------
     kind : str
-        ``number``; ``name``, which a terminal may cut in the middle; or ``words``, which it breaks
-        into lines.
+        ``number``; ``name``, which a terminal may cut in the middle; ``words``, which it breaks
+        into lines; or ``whole``, such as a path that is to be copied.
     firm : bool
         Whether it stays while another can be left out.
     first_out : bool

@@ -74,7 +74,7 @@ def _widths(sheet: Sheet, width: int) -> dict[int, int]:
 def _room(sheet: Sheet, i: int, full: int, name: int) -> int:
     """Return what a column needs: words may be broken, a name cut, a long title broken."""
     column = sheet.columns[i]
-    if column.kind != "number":
+    if column.kind in ("name", "words"):
         return min(full, _WORDS if column.kind == "words" else name)
     return max([min(cell_len(column.title), _TITLE), *(cell_len(row[i]) for row in sheet.rows)])
 

@@ -94,7 +94,7 @@ def document() -> dict[str, Any]:
 def sheet() -> Sheet:
     """Return the baselines as a table."""
     columns: list[Column[BaselineFacts]] = [
-        Column("use", lambda m: m.use, "name"),
+        Column("use", lambda m: m.use, "whole"),
         Column("what it is", lambda m: m.missing or m.summary, "words"),
         Column("parameters", lambda m: ", ".join(p.name for p in m.parameters), "words"),
     ]

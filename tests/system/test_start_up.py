@@ -15,8 +15,8 @@ PLOTS = "PIL cycler dateutil fontTools kiwisolver matplotlib mpl_toolkits pypars
 MATRICES = "numpy polars scipy scipy.sparse"
 COMMANDS = {
     "--version": "",
-    "--help": "markdown_it mdurl pygments rich",
-    "run --help": "markdown_it mdurl pygments rich",
+    "--help": "",
+    "run --help": "",
     "list metrics": "numpy rich",
     "fetch ml-100k --out films": "",
     "validate lists.csv --sample lists.csv --k 3 --separator ; --strict": "numpy",
