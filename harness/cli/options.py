@@ -128,10 +128,10 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
             submission = {option.name: values.pop(option.name) for option in added}
             beside_lists = submission.pop("beside_lists", None)
             if beside_lists is not None and beside_lists.suffix != ".toml":
-                raise UsageError(
-                    f"{beside_lists}: stands where a config (TOML) may; this command takes one "
-                    "file of lists, and harness compare FILE… takes several"
-                )
+                step = "this command takes one file, and harness compare FILE… takes several"
+                if "user" in values:
+                    step = f"to explain a user, type --user {beside_lists}"
+                raise UsageError(f"{beside_lists}: stands where a config (TOML) may; {step}")
             submission["config"] = _single_config(beside_lists, submission["config"])
             submission["overrides"] = submission["overrides"] or ()
             return command(**values, submission=submission)

@@ -91,7 +91,7 @@ class PrecomputedLists:
         # Reading asks for no truth: nothing is scored here.
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
-        against = Terms(config=self.config).against().scored_by(solution)
+        against = Terms({"config": self.config}).against().scored_by(solution)
         examined = examine(self.source, against, solution, places=k)
         if not examined.validation.valid and not force:
             refusal = "these lists have errors; mend them"

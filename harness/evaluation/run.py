@@ -15,7 +15,7 @@ from typing import Any
 from harness.config import Config
 from harness.core.errors import printable
 from harness.core.progress import Observer
-from harness.core.removed import removed
+from harness.core.removed import WHOLE, removed
 from harness.core.steps import of_one
 from harness.core.workers import Workers
 from harness.evaluation import memory as memory_needs
@@ -40,10 +40,7 @@ from harness.results.run import Run
 _log = logging.getLogger(__name__)
 
 
-@removed(
-    whole="where events are in buckets, a model that learns from all of them at once is refused: "
-    "allow more (memory=), leave it out (models=), or use one that learns by sums"
-)
+@removed(whole=WHOLE)
 def run(
     config: Config | Mapping[str, Any] | str | Path | None = None,
     *,
