@@ -15,23 +15,17 @@ from harness.scoring.options import SubmissionOptions, flag_of
 RUN, FILE, CONFIG = "a run", "a file of lists", "a config"
 LOCAL, SPARK = "--engine local", "--engine spark"
 
-_OF_LISTS = (
-    *map(flag_of, SubmissionOptions.__annotations__),
-    *("CONFIG", "--strict", "--force", "--k"),
-)
+_OF_LISTS = (*map(flag_of, SubmissionOptions.__annotations__), "CONFIG", "--strict", "--force")
 """How lists in files are read, and what they are scored against: a run knows all that."""
-_OF_SCORES = ("--keep-users-without-items", "--force", "--k")
+_OF_SCORES = ("--keep-users-without-items", "--force")
 """Those of `_OF_LISTS` that say how lists are scored."""
 FORMS: dict[str, dict[str, tuple[str, ...]]] = {
     "run": {
         LOCAL: ("--memory", "--fresh", "--model", "--jobs", "--debug"),
         SPARK: ("--master", "--remote", "--buckets", "--tables"),
     },
-    "score": {RUN: (), FILE: (*_OF_LISTS, "--conventions", "--codabench", "--evalai")},
-    "explain": {
-        RUN: ("--model", "--repeat", "--fold"),
-        FILE: tuple(name for name in _OF_LISTS if name != "--k"),
-    },
+    "score": {RUN: (), FILE: (*_OF_LISTS, "--k", "--conventions", "--codabench", "--evalai")},
+    "explain": {RUN: ("--model", "--repeat", "--fold"), FILE: _OF_LISTS},
     "submit": {RUN: ("--fold",), CONFIG: ("--set", "--all-events")},
 }
 """The forms of each command, and the options that go with one alone; others go with all forms.

@@ -8,13 +8,13 @@ import logging
 from collections.abc import Callable
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
 from harness.cli.output import Format, asking_for
 from harness.core.errors import UsageError
-from harness.scoring.options import SubmissionOptions
+from harness.scoring.options import SubmissionOptions, types_of
 
 ConfigArgument = Annotated[
     Path | None, typer.Argument(metavar="CONFIG", help="A config file (TOML).", show_default=False)
@@ -108,9 +108,7 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
     A config may stand behind the file of lists, but for commands without `beside_lists`. Help shows
     what submissions are scored against, the command's own options, how files are read, and output.
     """
-    paths = {"Config": Path, "SubmissionOnly": Path}  # these classes are slow to import
-    hints = get_type_hints(SubmissionOptions, localns=paths, include_extras=True)
-    hints |= {"beside_lists": BesideLists, "overrides": Set}
+    hints = types_of(SubmissionOptions) | {"beside_lists": BesideLists, "overrides": Set}
     added = [
         Parameter(
             key,

@@ -66,10 +66,8 @@ class Terms:
             self.separator = self.form.submission.separator
             self._separator_as = "as the config says"
         self.keep_users_without_items = options.get("keep_users_without_items", False)
-        chosen = {
-            name for name, value in options.items() if value is not None and value is not False
-        }
-        typed = [flag_of(name) for name in _BESIDE if name in chosen]
+        unset = [name for name, value in options.items() if value is None or value is False]
+        typed = [flag_of(name) for name in _BESIDE if name in options and name not in unset]
         if self.config is not None and typed:
             separator = f"; or add --set 'submission.separator=\"{self.separator}\"'"
             raise UsageError(
