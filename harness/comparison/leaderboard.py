@@ -174,16 +174,9 @@ def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Leaderboard 
     """
     if are_submissions(leaderboard, options, FolderOptions, RankOptions):
         return Ranking(**vars(compare_submissions(of, options, skip_failed=True)))
-    sort, metric = options.get("sort") or "score", options.get("metric")
-    if sort not in get_args(Sort):
+    if (sort := options.get("sort")) not in (None, *get_args(Sort)):
         raise UsageError(f"sort is {sort!r}; expected {' or '.join(get_args(Sort))}")
-    return _rank_runs(
-        _folder_of(of),
-        None if metric is None else str(metric),
-        sort,
-        options.get("model") or "",
-        options.get("evaluation_set") or "",
-    )
+    return _rank_runs(_folder_of(of), options)
 
 
 def _folder_of(of: Sequence[Any]) -> Path:
@@ -196,9 +189,10 @@ def _folder_of(of: Sequence[Any]) -> Path:
     return folder
 
 
-def _rank_runs(
-    folder: Path, metric: str | None, sort: Sort, model: str, evaluation_set: str
-) -> Leaderboard:
+def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
+    sort, by = options.get("sort") or "score", options.get("metric")
+    metric = None if by is None else str(by).rsplit("/", 1)[-1]
+    model, evaluation_set = options.get("model") or "", options.get("evaluation_set") or ""
     runs, left_out = list[Run](), list[str]()
     for path in sorted(folder.rglob("result.json")):
         parts = path.relative_to(folder).parts
@@ -220,7 +214,6 @@ def _rank_runs(
     if not names:
         known = ", ".join(name[:_SHORT] for name in sets)
         raise UsageError(f'no run has an evaluation set "{evaluation_set}…"; there are {known}')
-    metric = metric and metric.rsplit("/", 1)[-1]
     groups = [_group(sets[name], metric, sort, model, left_out) for name in names]
     kept = tuple(group for group in groups if group is not None and group.entries)
     if not kept:
