@@ -105,7 +105,7 @@ class PrecomputedLists:
             raise DataError(f'model "{self.name}": {error}') from error
         words = {"SUB301": "a row has no item"} if examined.against.long else {}
         return lists, tuple(
-            f"{p.code} {words.get(p.code, p.message)}" + f" (× {p.count:,})" * (p.count > 1)
+            f"{p.code} {words.get(p.code, p.message)}{f' (× {p.count:,})' if p.count > 1 else ''}"
             for p in examined.validation.problems
             if p.code in _OF_PLACES or p.code in words
         )

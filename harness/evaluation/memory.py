@@ -69,7 +69,10 @@ def needed(layout: Layout) -> int:
 def require_memory(
     config: Config, users: int, events: int, candidates: int, limit: Limit | None
 ) -> None:
-    """Raise UsageError where a run needs more memory than there is: the system would swap."""
+    """Raise UsageError where a run needs more memory than there is: the system would swap.
+
+    `users` are those of all folds, whose values are held; `events` are in memory at once.
+    """
     lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))
     a_list = 2 * 4 * min(config.evaluation.k, candidates) + _A_VALUE * n_metrics
     needed = BASE + AN_EVENT * events + users * (_A_USER + lists * a_list)

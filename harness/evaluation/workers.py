@@ -160,7 +160,7 @@ def open_fold(job: Job) -> Callable[[str], Asked]:
 
     def answer(name: str) -> Asked:
         answers, seconds, _ = _ask(models, task, partial(ask_in_memory, models, task), name)
-        background.submit(int).result()  # behind what keeps them
+        background.submit(lambda: None).result()  # done once the answers are kept
         return answers, seconds, finished.unkept.get(name)
 
     return answer

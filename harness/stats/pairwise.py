@@ -280,7 +280,9 @@ def pair_table(
         Column("model", lambda p: printable(p.one), "name"),
         Column("against", lambda p: printable(p.other), "name"),
         Column("difference", lambda p: signed(p.difference, digits)),
-        Column("verdict", lambda p: p.verdict + ", borderline" * p.borderline, "name"),
+        Column(
+            "verdict", lambda p: f"{p.verdict}, borderline" if p.borderline else p.verdict, "name"
+        ),
         Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),

@@ -227,8 +227,11 @@ def _notes(model: TunedModel) -> list[str]:
         notes.append(f"{model.again:,} of {trials} not made: no other choice of parameters came up")
     for message, times in Counter(trial.error for trial in model.results if trial.error).items():
         notes.append(f"failed{f' {times:,} times' if times > 1 else ''}: {message}")
+    lines = [f"note   {printable(note)}" for note in notes]
+    if not taken:
+        return lines
     reused = f"reused  {' and '.join(taken)}, of an earlier search; --fresh evaluates all anew"
-    return [reused] * bool(taken) + [f"note   {printable(note)}" for note in notes]
+    return [reused, *lines]
 
 
 def shown(value: object) -> str:
