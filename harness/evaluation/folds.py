@@ -224,12 +224,13 @@ def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
         notes.append(
             "folds overlap, so no model is judged against chance, which takes them for independent"
         )
-    if folds.few:
-        number, least = min(folds.few.items(), key=lambda fold: fold[1])
+    least = min(folds.sizes)
+    if least < FEWEST:
+        users = counted(least, "user")
         notes.append(
-            f"fold {number} has {counted(least, 'user')}, fewer than {FEWEST}: no model is judged "
-            "against chance, and intervals and tests rest on these few (a single user leaves no "
-            "intervals); take fewer folds"
+            f"fold {folds.sizes.index(least) + 1} has {users}, fewer than {FEWEST}: no model is "
+            "judged against chance, and intervals and tests rest on these few (a single user "
+            "leaves no intervals); take fewer folds"
         )
     return notes
 

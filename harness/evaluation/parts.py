@@ -88,13 +88,7 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold) -> Users:
     seconds = observer.seconds["recommend"]
     observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
     log_evaluation_set(every, observer)
-    require_memory(
-        config,
-        users=len(every.users) * fold.n_folds,
-        events=max(buckets.known.events),
-        candidates=len(every.candidates),
-        limit=limit,
-    )
+    require_memory(config, every, fold.n_folds, max(buckets.known.events), limit)
     all_users = Task(config, data, plan.split, every, others)
 
     def ask(settings: ModelConfig) -> list[Answers]:

@@ -230,13 +230,8 @@ def _in_memory(
         def users_of(fold: Fold) -> Users:
             task = task_on(fold.config, logs.pop(), fold.observer)
             evaluation_set = task.evaluation_set
-            require_memory(
-                config,
-                users=len(evaluation_set.users) * fold.n_folds,
-                events=len(task.data.events),
-                candidates=len(evaluation_set.candidates),
-                limit=limit,
-            )
+            n_events = len(task.data.events)
+            require_memory(config, evaluation_set, fold.n_folds, n_events, limit)
             # Its fingerprint is asked for last, when nothing is left to do beside.
             background.submit(lambda: evaluation_set.leaves)
             with fold.observer.step("users"):

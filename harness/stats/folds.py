@@ -87,11 +87,6 @@ class Folds:
         return [row[fold] for fold, row in enumerate(self.common)]
 
     @property
-    def few(self) -> dict[int, int]:
-        """Users of each fold that has fewer than `FEWEST`, by its number from 1."""
-        return {fold: n for fold, n in enumerate(self.sizes, 1) if n < FEWEST}
-
-    @property
     def freedom(self) -> float:
         """Degrees of freedom of a mean's standard error; 0 where a fold has a single user.
 
