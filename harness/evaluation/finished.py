@@ -206,8 +206,7 @@ def is_known(config: Config, name: str) -> bool:
 
 
 def _with_base_models(config: Config, name: str) -> list[ModelConfig]:
-    settings = {model.name: model for model in config.models}
-    return [settings[part] for part in sorted({*base_models_first(settings, [name]), name})]
+    return [config.by_name[part] for part in sorted(base_models_first(config, [name]))]
 
 
 def _record(config: Config, name: str) -> sources.Record:

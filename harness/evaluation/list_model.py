@@ -38,8 +38,7 @@ class PrecomputedLists:
     """
 
     def __init__(self, name: str, config: Config) -> None:
-        lists = next(model.lists for model in config.models if model.name == name)
-        file = paths_of(lists or "")[-1]
+        file = paths_of(config.by_name[name].lists or "")[-1]
         self.name, self.config = name, config
         self.source: Path | pl.DataFrame = config.folder / file
         if is_given(file):

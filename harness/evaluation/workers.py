@@ -121,7 +121,7 @@ class ModelWorkers:
 
 def _ask(fold: Fold, task: Task, ask: Callable[[ModelConfig], list[Answers]], name: str) -> Asked:
     """Return what a model answers here, and keep it for later runs."""
-    answers = ask(next(model for model in fold.config.models if model.name == name))
+    answers = ask(fold.config.by_name[name])
     fold.finished.keep(name, task, answers, fold.clocks[name].seconds)
     return answers, fold.clocks[name].seconds, None
 

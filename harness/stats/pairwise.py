@@ -189,10 +189,8 @@ def comparison_of(
     adjusted = correct(p).tolist()
     low, high = (correct(ends) for ends in tests.bounds(p, paired.flips, len(p)))
     near = ((low < LEVEL) & (high >= LEVEL)).tolist()
-    pairs, tested = [], zip(adjusted, near, strict=True)
-    for ((one, other), facts), (p_adjusted, borderline) in zip(
-        paired.pairs.items(), tested, strict=True
-    ):
+    pairs, tested = [], zip(paired.pairs.items(), adjusted, near, strict=True)
+    for ((one, other), facts), p_adjusted, borderline in tested:
         sample, level = facts.sample, paired.means[other]
         wins, losses = facts.higher, facts.lower
         if better == "lower":  # fewer is a win

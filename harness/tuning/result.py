@@ -86,7 +86,7 @@ class Tuned(Shown):
 
     def space(self, model: TunedModel) -> Space:
         """Return the space that a model's parameters were searched in."""
-        return next(m.space for m in self.config.models if m.name == model.name)
+        return self.config.by_name[model.name].space
 
     def sheets(self) -> list[Sheet]:
         """Return a table a model: its best trials, and last the model as it was."""

@@ -67,7 +67,7 @@ class Trials:
     @cached_property
     def model(self) -> ModelConfig:
         """The model as it is."""
-        return next(model for model in self.config.models if model.name == self.name)
+        return self.config.by_name[self.name]
 
     @cached_property
     def _base_models(self) -> list[list[list[Recommender]]]:
@@ -138,9 +138,8 @@ def base_models_of(model: ModelConfig, config: Config) -> list[list[Recommender]
 
     Not files of lists, which may know the inner set's days.
     """
-    settings = {model.name: model for model in config.models}
-    for name in base_models_first(settings, [model.name]):
-        if settings[name].lists is not None:
+    for name in base_models_first(config, [model.name]):
+        if config.by_name[name].lists is not None:
             raise UsageError(
                 f'model "{model.name}": base model "{name}" is a file of precomputed lists, '
                 "not made for the inner evaluation set of tuning; leave its space out"

@@ -87,9 +87,9 @@ def tune(
     several = len(folds) > 1
     evaluation = Evaluation.of_folds(evaluations, users) if several else evaluations[0]
     results, unkept = dict[str, TunedModel](), set[str]()
-    best, settings = config, {model.name: model for model in config.models}
+    best = config
     with Workers(count - 1) as workers:
-        for name in base_models_first(settings, [*counts]):
+        for name in base_models_first(config, counts):
             if name not in counts:
                 continue
             # An ensemble is tuned on its base models as they will be.
