@@ -178,7 +178,7 @@ def base_models_first(config: Config, names: Iterable[str]) -> list[str]:
 def only(config: Config, names: Sequence[str]) -> Config:
     """Return a config of some of its models, and of those that they are made of."""
     for name in names:
-        model_of(config, name, where=config.file)
+        model_of(config, name)
     return with_models(config, base_models_first(config, names))
 
 
