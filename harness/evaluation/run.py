@@ -18,13 +18,14 @@ from harness.core.progress import Observer
 from harness.core.removed import removed
 from harness.core.steps import of_one
 from harness.core.workers import Workers
+from harness.evaluation import memory as memory_needs
 from harness.evaluation.assemble import assemble
 from harness.evaluation.build import only
 from harness.evaluation.finished import Finished
 from harness.evaluation.fold import Failures, Fold, Users, ask_in_memory, label, named
 from harness.evaluation.folds import HeldOut, over_folds, require_files, require_windows
 from harness.evaluation.inputs import config_of, refuse_with_frames
-from harness.evaluation.memory import Limit, needed, require_memory
+from harness.evaluation.memory import Limit, require_memory
 from harness.evaluation.memory import limit as memory_limit
 from harness.evaluation.part import EvaluatedPart, describing, evaluate_part
 from harness.evaluation.parts import in_buckets
@@ -198,7 +199,7 @@ def _on_one_log(
 ) -> list[tuple[Run, EvaluatedPart]]:
     """Return the run on each fold of the same events, which are read once, and its users."""
     layout, evaluated = folds[0].config.layout(), []
-    if limit is None or layout.has_frames or needed(layout) <= limit.size:
+    if limit is None or layout.has_frames or memory_needs.needed(layout) <= limit.size:
         opened = _in_memory(config, folds, workers, limit)
     else:
         opened = in_buckets(config, folds, limit)
