@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -200,11 +200,6 @@ def _compare_runs(of: Sequence[Any], options: RunOptions) -> Compared:
     )
     comparison = figures.comparison
     assert comparison is not None, "pairs are asked for"  # noqa: S101
-    estimates = {name: figures.estimates[name, by] for name in known}
-    if folds is not None:
-        means = [folds.means_of(known, by, fold) for fold in range(len(folds.sizes))]
-        comparison = comparison.over_folds(means, by)
-        estimates = {name: replace(e, mean=folds.mean((name, by))) for name, e in estimates.items()}
     _log.info("compared %s, %s", counted(len(comparison.pairs), "pair"), took())
     return Compared(
         evaluation=run.evaluation,
@@ -213,7 +208,7 @@ def _compare_runs(of: Sequence[Any], options: RunOptions) -> Compared:
             ComparedModel(
                 name=name,
                 run=", ".join(str(run.folder) for run in known[name][1]),
-                metrics={str(by): estimates[name]},
+                metrics={str(by): figures.estimates[name, by]},
             )
             for name in comparison.means
         ),

@@ -99,6 +99,7 @@ REFUSED = {
     "run exam.toml --engine maybe": "'maybe' is not one of 'local', 'spark'",
     "synth hm --out x --users many": "'--users': found many, expected a whole number",
     f"explain {TRUE} --worst -1": "'--worst': found -1, expected 0 or more",
+    "tune exam.toml --trials 0": "'--trials': found 0, expected 1 or more",
     # What commands refuse.
     "run": "no config; name one: CONFIG, or --config CONFIG",
     "submit --model popular -o own.csv": "no config; name one: CONFIG or RUN, or --config CONFIG",
