@@ -66,24 +66,24 @@ def _commands(
     pass
 
 
-for _name, _function in {
-    "synth": synth.synth,
-    "init": init.init,
-    "run": run.run,
-    "tune": tune.tune,
-    "compare": compare.compare,
-    "check": check.check,
-    "leaderboard": leaderboard.leaderboard,
-    "score": score.score,
-    "explain": explain.explain,
-    "report": report.report,
-    "validate": validate.validate,
-    "submit": submit.submit,
-    "split": split.split,
-    "fetch": fetch.fetch,
-    "list": lists.list_,
-}.items():
-    app.command(_name, cls=Command)(declared(_function))
+for command in (
+    synth.synth,
+    init.init,
+    run.run,
+    tune.tune,
+    compare.compare,
+    check.check,
+    leaderboard.leaderboard,
+    score.score,
+    explain.explain,
+    report.report,
+    validate.validate,
+    submit.submit,
+    split.split,
+    fetch.fetch,
+    lists.list_,
+):
+    app.command(command.__name__.rstrip("_"), cls=Command)(declared(command))
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -25,7 +25,7 @@ from harness.core.table import (
 )
 from harness.metrics import Better, Metric
 from harness.stats import tests
-from harness.stats.folds import Key
+from harness.stats.folds import Folds, Key
 from harness.stats.intervals import LEVEL, Interval, percentile, student
 from harness.stats.paired import Paired, Rules
 from harness.stats.shakeup import FEW, ShakeUp
@@ -162,19 +162,6 @@ class Comparison(Shown):
                 return word, None if pair.better_folds is None else pair.folds_of(first)
         return None, None
 
-    def over_folds(self, means: Sequence[Mapping[str, float]], metric: Metric) -> Comparison:
-        """Return the comparison with the folds in which each model is better, by their means."""
-        sign = metric.definition.sign
-
-        def better(one: str, other: str) -> int:
-            return sum(sign * fold[one] < sign * fold[other] for fold in means)
-
-        pairs = tuple(
-            replace(p, better_folds=(better(p.one, p.other), better(p.other, p.one)))
-            for p in self.pairs
-        )
-        return replace(self, pairs=pairs, folds=len(means))
-
     def sheets(self) -> list[Sheet]:
         """Return the matrix of verdicts, or the table of pairs where there is little to compare."""
         return [pair_table(self) if self.is_small else matrix(self)]
@@ -208,18 +195,26 @@ class Comparison(Shown):
 
 
 def comparison_of(
-    paired: Paired, resampled: Mapping[Key, Floats], metric: Metric, rules: Rules
+    paired: Paired,
+    resampled: Mapping[Key, Floats],
+    metric: Metric,
+    rules: Rules,
+    folds: Folds | None = None,
 ) -> Comparison:
     """Return the comparison, by resampled means, (B,), of every model (`Estimates`)."""
     better, correct = metric.definition.better, CORRECTIONS[rules.correction]
+    sign = metric.definition.sign
+    by_fold = [] if folds is None else folds.means_of(paired.means, metric)
+
+    def better_folds(one: str, other: str) -> int:
+        return sum(sign * means[one] < sign * means[other] for means in by_fold)
+
     p = [facts.p for facts in paired.pairs.values()]
     adjusted = correct(p).tolist()
     low, high = (correct(ends) for ends in tests.bounds(p, paired.flips, len(p)))
     near = ((low < LEVEL) & (high >= LEVEL)).tolist()
-    pairs, tested = [], zip(adjusted, near, strict=True)
-    for ((one, other), facts), (p_adjusted, borderline) in zip(
-        paired.pairs.items(), tested, strict=True
-    ):
+    pairs, tested = [], zip(paired.pairs.items(), adjusted, near, strict=True)
+    for ((one, other), facts), p_adjusted, borderline in tested:
         sample, level = facts.sample, paired.means[other]
         wins, losses = facts.higher, facts.lower
         if better == "lower":  # fewer is a win
@@ -243,6 +238,9 @@ def comparison_of(
                 detectable=tests.minimum_detectable_difference(sample),
                 verdict=_word(p_adjusted, sample.mean, better),
                 borderline=borderline,
+                better_folds=(better_folds(one, other), better_folds(other, one))
+                if by_fold
+                else None,
             )
         )
     return Comparison(
@@ -257,6 +255,7 @@ def comparison_of(
         means=paired.means,
         any_hit=paired.any_hit,
         pairs=tuple(pairs),
+        folds=len(by_fold) or 1,
     )
 
 
@@ -352,7 +351,7 @@ def pair_table(
         Column("against", lambda p: printable(p.other), "name"),
         Column("difference", lambda p: signed(p.difference, digits)),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
-        Column("verdict", lambda p: p.verdict + ", borderline" * p.borderline, "words"),
+        Column("verdict", _verdict, "words"),
         Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),
         Column("effect", lambda p: signed(p.effect_size, 3)),
@@ -378,6 +377,10 @@ def pair_table(
         footing=list(map(_leaderboard, shaken)),
         styles=STYLES,
     )
+
+
+def _verdict(pair: Pair) -> str:
+    return f"{pair.verdict}, borderline" if pair.borderline else pair.verdict
 
 
 def _test(comparison: Comparison) -> str:
