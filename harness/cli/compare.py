@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.cli.output import show, stdout_to_stderr
+from harness.cli.output import show_parts, stdout_to_stderr
 from harness.scoring.options import SubmissionOptions
 
 
@@ -28,6 +28,7 @@ def compare(
     model: Annotated[
         list[str] | None, "Of runs, only this model and others named so; repeatable."
     ] = None,
+    pairs: Annotated[bool, "Print every difference, with its interval and tests."] = False,
     slices: Annotated[
         list[str] | None, "Slice users by activity, truth, repeats or a column; repeatable."
     ] = None,
@@ -68,4 +69,4 @@ def compare(
             force=force,
             **submission,
         )
-    show(format_, compared)
+    show_parts(format_, compared.to_dict, compared.sheets(pairs), compared.records())

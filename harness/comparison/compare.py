@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from harness.comparison.runs import metric_of, models_of, open_runs, profile_of, users_of_runs
 from harness.comparison.standings import ComparedSubmissions
@@ -29,9 +29,12 @@ from harness.results.run import Run
 from harness.scoring.options import list_of
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
-from harness.stats.pairwise import Comparison, pair_table
+from harness.stats.pairwise import Comparison, headline, verdict_sheets
 from harness.stats.shakeup import ShakeUp
 from harness.stats.slices import Slice, column_title
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _log = logging.getLogger(__name__)
 
@@ -71,14 +74,19 @@ class Compared(Shown):
     slices: tuple[Slice, ...]
     notes: tuple[str, ...] = ()
 
-    def sheets(self) -> list[Sheet]:
-        """Return the tables that are printed."""
+    def sheets(self, pairs: bool = False) -> list[Sheet]:
+        """Return the tables that are printed; `pairs`: every difference as well."""
         columns = dict.fromkeys(part.by for part in self.slices)
         return [
             _models(self),
-            pair_table(self.comparison, self.shake_up),
+            *verdict_sheets(self.comparison, self.shake_up, pairs=pairs),
             *(_sliced(self, column) for column in columns),
         ]
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """One row a pair, in full precision."""
+        return self.to_pandas()
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a pair, in full precision."""
@@ -233,7 +241,8 @@ def _models(compared: Compared) -> Sheet:
     ]
     which = [part for part in (evaluation.layout, evaluation.window) if part]
     parts = [*which, f"k = {evaluation.k}", counted(compared.comparison.users, "user")]
-    heading = [f"evaluation set  {' · '.join(parts)} · {evaluation.fingerprint[:6]}"]
+    heading = headline(compared.comparison, compared.models[0].metrics[metric].ci95)
+    heading.append(f"evaluation set  {' · '.join(parts)} · {evaluation.fingerprint[:6]}")
     heading += [f"note  {printable(note)}" for note in compared.notes]
     return Sheet.of(compared.models, columns, heading=heading, kept=3)
 

@@ -361,11 +361,11 @@ def _table(group: Group) -> Sheet:
         Column("model", name, "name"),
         Column(metric, lambda e: number(e.mean, digits), firm=True),
         Column("95 % interval", lambda e: ends(e.ci95, digits), firm=True),
+        Column("run", lambda e: printable(e.run), "words", first_out=True),
         *(
             Column(f"fold {fold + 1}", partial(in_fold, fold), first_out=True)
             for fold in range(max(len(entry.folds) for entry in group.entries))
         ),
-        Column("run", lambda e: printable(e.run), "words"),
         Column("lift", lambda e: "" if e.lift is None else lift(e.lift), firm=True),
         Column("against chance", lambda e: e.verdict or "", "words"),
         Column("date", lambda e: printable(e.date[:16].replace("T", " ")), "words"),

@@ -9,7 +9,7 @@ from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
 from harness.scoring.score import left_out_lines
 from harness.stats.intervals import Interval
-from harness.stats.pairwise import CORRECTED, Comparison, pair_table
+from harness.stats.pairwise import CORRECTED, Comparison, headline, pair_table, verdict_sheets
 
 _SHOWN = 3
 
@@ -121,14 +121,16 @@ class ComparedSubmissions(Shown):
     refused: dict[str, str]
     notes: tuple[str, ...]
 
-    def sheets(self) -> list[Sheet]:
-        """Return the ranks and the pairs of every leaderboard."""
-        sheets = []
+    def sheets(self, pairs: bool = False) -> list[Sheet]:
+        """Return the ranks and verdicts of every leaderboard; `pairs`: every difference as well."""
+        sheets = list[Sheet]()
         for board in self.boards:
-            sheets += [_ranks(self, board), pair_table(board.comparison)]
-            if len(self.boards) > 1:
-                heading = sheets[-1].heading
-                heading[0] = heading[0].replace("pairs  ", f"pairs  {board.name} · ", 1)
+            ranks = _ranks(self, board)
+            ranks.heading[:0] = headline(board.comparison, board.standings[0].ci95)
+            verdicts = verdict_sheets(board.comparison, pairs=pairs)
+            for sheet in verdicts if len(self.boards) > 1 else ():
+                sheet.heading[0] = sheet.heading[0].replace("  ", f"  {board.name} · ", 1)
+            sheets += [ranks, *verdicts]
         sheets[-1].footing.extend(_notes(self))
         return sheets
 
@@ -151,13 +153,16 @@ class ComparedSubmissions(Shown):
 class Ranking(ComparedSubmissions):
     """Submissions as `ComparedSubmissions`, shown by their ranks."""
 
-    def sheets(self) -> list[Sheet]:
-        """Return one table, of the private leaderboard beside the public one, or of all users."""
+    def sheets(self, pairs: bool = False) -> list[Sheet]:
+        """Return a table of the private leaderboard beside the public one, or of all users.
+
+        `pairs`: every difference on each leaderboard as well.
+        """
         boards = {board.name: board for board in self.boards}
         last = boards.get("Private", self.boards[0])
         sheet = _ranks(self, last, boards.get("Public"))
         sheet.footing.extend(_notes(self))
-        return [sheet]
+        return [sheet, *(pair_table(board.comparison) for board in self.boards if pairs)]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a leaderboard and submission, in full precision; and of the refused."""

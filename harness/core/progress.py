@@ -96,7 +96,10 @@ class Line:
 
         *outer, stage = self._stages
         elapsed, done = time.perf_counter() - stage.start, min(stage.count, stage.total or math.inf)
-        texts = [f"{s.text} {s.count:,.0f} of {s.total:,.0f}" if s.total else s.text for s in outer]
+        texts = [
+            f"{s.text} {min(s.count + 1, s.total):,.0f} of {s.total:,.0f}" if s.total else s.text
+            for s in outer  # the one that is being done
+        ]
         parts = ["{desc}"]
         if stage.total:
             parts += ["{percentage:3.0f} % |{bar}|"] if width is not None else []

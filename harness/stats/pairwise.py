@@ -163,13 +163,8 @@ class Comparison(Shown):
         return None, None
 
     def sheets(self) -> list[Sheet]:
-        """Return the matrix of verdicts, or the table of pairs where there is little to compare."""
-        return [pair_table(self) if self.is_small else matrix(self)]
-
-    @property
-    def is_small(self) -> bool:
-        """Whether pairs are few enough to be read one by one: one pair, or all with a baseline."""
-        return self.baseline is not None or len(self.pairs) < 2
+        """Return the tables that are printed."""
+        return verdict_sheets(self)
 
     def records(self, shaken: Sequence[ShakeUp] = ()) -> list[dict[str, object]]:
         """Return one record a pair, with all digits."""
@@ -379,6 +374,37 @@ def pair_table(
     )
 
 
+def verdict_sheets(
+    comparison: Comparison, shaken: Sequence[ShakeUp] = (), *, pairs: bool = False
+) -> list[Sheet]:
+    """Return the matrix of verdicts, and the table of pairs if it is asked for.
+
+    A single pair, and the pairs with a baseline, have no matrix.
+    """
+    table = pair_table(comparison, shaken)
+    if comparison.baseline is not None or len(comparison.pairs) < 2:
+        return [table]
+    if pairs:
+        return [matrix(comparison), table]
+    sheet, count = matrix(comparison), len(comparison.pairs)
+    hint = f"--pairs shows all {count} differences with their intervals (in Python, .pairs)"
+    sheet.footing.extend([*table.footing, hint])
+    return [sheet]
+
+
+def headline(comparison: Comparison, ci95: Interval | None) -> list[str]:
+    """Return the best model with its interval, and how it stands to the others, as two lines."""
+    best, *others = comparison.means
+    digits = digits_of(comparison.means.values())
+    spread = "" if ci95 is None else f" ({ends(ci95, digits)})"
+    word = "HIGHEST" if comparison.better == "neither" else "BEST"
+    mean = number(comparison.means[best], digits)
+    return [
+        f"{word}  {printable(best)}: {comparison.metric} {mean}{spread}",
+        f"      {against_others(comparison, best, {name: printable(name) for name in others})}",
+    ]
+
+
 def _verdict(pair: Pair) -> str:
     return f"{pair.verdict}, borderline" if pair.borderline else pair.verdict
 
@@ -392,7 +418,7 @@ def _test(comparison: Comparison) -> str:
     )
 
 
-def matrix(comparison: Comparison, shaken: Sequence[ShakeUp] = ()) -> Sheet:
+def matrix(comparison: Comparison) -> Sheet:
     """Return the verdicts of all pairs as a table whose rows and columns are models."""
     names = [*comparison.means]
     borderline = {frozenset((p.one, p.other)) for p in comparison.pairs if p.borderline}
@@ -416,7 +442,7 @@ def matrix(comparison: Comparison, shaken: Sequence[ShakeUp] = ()) -> Sheet:
         names,
         columns,
         heading=[f"verdicts  {_test(comparison)}"],
-        footing=[legend, *map(_leaderboard, shaken)],
+        footing=[legend],
         kept=len(columns),
         styles=STYLES,
     )

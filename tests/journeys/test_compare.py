@@ -181,8 +181,8 @@ def test_means_of_folds(folded: Path) -> None:
     assert [found.records()[0][f"fold {at}"] for at in (1, 2)] == [0.0, 1.0]
     (sheet,) = found.sheets()
     folds = [n for n, column in enumerate(sheet.columns) if column.first_out]
-    assert [sheet.titles[n] for n in folds] == ["fold 1", "fold 2"]
-    assert [sheet.rows[0][n] for n in folds] == ["0.0000", "1.0000"]
+    assert [sheet.titles[n] for n in folds] == ["run", "fold 1", "fold 2"]
+    assert [sheet.rows[0][n] for n in folds][1:] == ["0.0000", "1.0000"]
 
 
 def test_a_gate_needs_no_scores_for_the_first_metric(runs: Path, tmp_path: Path) -> None:

@@ -176,6 +176,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--verbose": "--verbose",
         "--format": "--format csv",
     },
+    f"compare lists.csv other.csv wrong.csv {BY} --force": {"--pairs": "--pairs"},
     "compare one --baseline popular": {"--all-pairs": "--all-pairs"},
     "check one": {"--at-least": "--at-least 'MAP@2 of popular >= 0'"},
     "check one --at-least 'MAP@2 of popular >= 0'": {"--format": "--format csv"},

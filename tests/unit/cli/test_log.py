@@ -37,12 +37,12 @@ def test_a_line_says_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None
         trials.update(3)
         with doing("fitting"):
             line.draw()
-            assert terminal.screen() == ["tuning ALS, trial 3 of 20  fitting  0 s"]
+            assert terminal.screen() == ["tuning ALS, trial 4 of 20  fitting  0 s"]
         with doing("recommending", 4000, " users") as stage:
             stage.update(1000)
             line.draw()
             (text,) = terminal.screen()
-    assert text.startswith("tuning ALS, trial 3 of 20  recommending  0 s   25 % |")
+    assert text.startswith("tuning ALS, trial 4 of 20  recommending  0 s   25 % |")
     assert "1,000 of 4,000 users, 00:0" in text
     assert terminal.screen() == [""]
 

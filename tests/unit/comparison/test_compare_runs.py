@@ -42,7 +42,9 @@ def test_figures_of_a_pair(folder: Path) -> None:
     assert harness.compare(folder, metric="Recall@3").comparison.pairs[0].difference == 0
     sliced = harness.compare(folder, slices=["truth", "activity"])
     assert (list(sliced.to_pandas()["verdict"]), len(sliced.sheets())) == (["tied"], 4)
-    assert repr(sliced).splitlines()[0].endswith("k = 3 · 4 users · ffffff")
+    best, stands, users = repr(sliced).splitlines()[:3]
+    assert best.startswith("BEST  popular: MAP@3 0.3750 (")
+    assert (stands, users[-24:]) == ("      tied with last", "k = 3 · 4 users · ffffff")
 
 
 def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:

@@ -68,6 +68,17 @@ def test_verdicts_and_corrections() -> None:
     assert {(pair.verdict, pair.difference < 0) for pair in below} == {("worse", True)}
 
 
+def test_the_matrix_says_who_is_better_than_whom() -> None:
+    """Only "strong" is apart; its row has wins, and the columns of the others' rows a loss."""
+    (sheet,) = compared(MANY).sheets()
+    assert sheet.titles == ["", "model", "1", "2", "3"]
+    first, *others = sheet.rows
+    assert first == ["1", "strong", "·", "▲", "▲"]
+    assert [row[2:] for row in others] == [["▼", "·", "="], ["▼", "=", "·"]]
+    assert "▲ better than the model of the column, ▼ worse, = tied" in sheet.footing
+    assert [len(each.rows) for each in compared(MANY, baseline="weak").sheets()] == [2]
+
+
 LOWER = Metric("MAP", 2, definition=replace(METRIC.definition, better="lower"))
 
 
