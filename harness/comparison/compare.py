@@ -237,7 +237,7 @@ def _models(compared: Compared) -> Sheet:
         Column("Student's", lambda m: ends(m.metrics[metric].ci95_t, digits)),
         Column("bootstrap", lambda m: ends(m.metrics[metric].ci95_bootstrap, digits)),
         Column("users above 0", lambda m: percent(hits[m.name])),
-        Column("run", lambda m: printable(m.run), "words"),
+        Column("run", lambda m: printable(m.run), "whole", first_out=True),
     ]
     which = [part for part in (evaluation.layout, evaluation.window) if part]
     parts = [*which, f"k = {evaluation.k}", counted(compared.comparison.users, "user")]

@@ -361,7 +361,7 @@ def _table(group: Group) -> Sheet:
         Column("model", name, "name"),
         Column(metric, lambda e: number(e.mean, digits), firm=True),
         Column("95 % interval", lambda e: ends(e.ci95, digits), firm=True),
-        Column("run", lambda e: printable(e.run), "words", first_out=True),
+        Column("run", lambda e: printable(e.run), "whole", first_out=True),
         *(
             Column(f"fold {fold + 1}", partial(in_fold, fold), first_out=True)
             for fold in range(max(len(entry.folds) for entry in group.entries))

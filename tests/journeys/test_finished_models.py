@@ -1,5 +1,6 @@
 """The same command again: what is finished is not asked again, while all is the same."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,7 @@ def test_what_is_not_certain_is_not_kept_and_that_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, code: str, why: str
 ) -> None:
     small.write(tmp_path, {"mine.py": MINE.format(code)})
+    caplog.set_level(logging.INFO, "harness.evaluation.run")
     assert reused(run(config(tmp_path, {"name": "mine", "use": "mine:Mine"}))) == []
     told = "not kept for later runs, so that the same command evaluates anew: mine"
     assert caplog.messages == [f"{told} ({why.format(folder=tmp_path)})"]
