@@ -97,6 +97,13 @@ class Run(Shown):
         return self.record.comparison
 
     @property
+    def pairs(self) -> pd.DataFrame:
+        """One row a pair of models, in full precision; none for a single model or user."""
+        import pandas as pd
+
+        return pd.DataFrame() if self.comparison is None else self.comparison.to_pandas()
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was left out or looked odd."""
         return self.record.notes
