@@ -231,6 +231,7 @@ def _models(compared: Compared) -> Sheet:
     digits, hits = _digits(compared), compared.comparison.any_hit
     evaluation, metric = compared.evaluation, compared.metric
     columns: list[Column[ComparedModel]] = [
+        Column("", lambda m: str(compared.models.index(m) + 1)),  # as in the matrix of verdicts
         Column("model", lambda m: printable(m.name), "name"),
         Column(metric, lambda m: number(m.metrics[metric].mean, digits)),
         Column("95 % interval", lambda m: ends(m.metrics[metric].ci95, digits)),
@@ -244,7 +245,7 @@ def _models(compared: Compared) -> Sheet:
     heading = headline(compared.comparison, compared.models[0].metrics[metric].ci95)
     heading.append(f"evaluation set  {' · '.join(parts)} · {evaluation.fingerprint[:6]}")
     heading += [f"note  {printable(note)}" for note in compared.notes]
-    return Sheet.of(compared.models, columns, heading=heading, kept=3)
+    return Sheet.of(compared.models, columns, heading=heading, kept=4)
 
 
 def _digits(compared: Compared) -> int:

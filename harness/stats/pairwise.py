@@ -434,7 +434,7 @@ def matrix(comparison: Comparison) -> Sheet:
     columns: list[Column[str]] = [
         Column("", lambda name: str(names.index(name) + 1)),
         Column("model", printable, "name"),
-        *(Column(str(n), partial(cell, name)) for n, name in enumerate(names, 1)),
+        *(Column(str(n), partial(cell, name), "whole") for n, name in enumerate(names, 1)),
     ]
     legend = f"▲ {ahead} than the model of the column, ▼ {behind}, = tied"
     legend += ", ? borderline: other draws could say otherwise" if borderline else ""
