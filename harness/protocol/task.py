@@ -16,6 +16,7 @@ from harness.core.arrays import UInt64
 from harness.core.errors import HarnessError, UsageError, counted, suggest
 from harness.core.progress import Observer, stopwatch
 from harness.data import loading
+from harness.data.buckets import estimated_rows
 from harness.data.dataset import Dataset, no_events
 from harness.data.layout import Layout
 from harness.data.naming import is_in_database, is_one_file
@@ -175,8 +176,8 @@ def read(
     """
     layout = config.layout(inner)
     refuse_rows_without_order(layout, config.split)
-    took = stopwatch()
-    with observer.step("read", "reading events", unit=" rows") as stage:
+    took, rows = stopwatch(), None if layout.has_frames else estimated_rows(layout)
+    with observer.step("read", "reading events", rows, " rows") as stage:
         if config.data.cache:
             found, kept = loading.cached(layout, stage.update, background)
         else:
