@@ -210,7 +210,9 @@ def test_what_each_model_is_made_with(tmp_path: Path) -> None:
 
 
 def test_a_single_model_and_a_metric_of_all_lists(tmp_path: Path) -> None:
-    found = page_of_models(tmp_path, POPULAR, evaluation={"metrics": ["Coverage@2", "MAP@2"]})
+    asked = {"evaluation": {"metrics": ["Coverage@2", "MAP@2"]}, "data": {"name": "A shop"}}
+    found = page_of_models(tmp_path, POPULAR, **asked)
+    assert "A shop · " in found.texts[""]
     assert "differences" not in found.hovers
     assert "the only model" in found.texts["differences"]
     assert "one value for all lists" in found.texts["users"]

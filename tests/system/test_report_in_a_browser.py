@@ -109,6 +109,15 @@ def test_it_asks_for_nothing(watched: Watched, files: Files, name: str) -> None:
     assert (watched.said, watched.requested) == ([], [files[name].as_uri()])
 
 
+def test_the_policy_lets_no_other_script_run(demo: Watched) -> None:
+    added = """() => { const script = document.createElement("script");
+        script.textContent = "window.ran = true"; document.body.append(script);
+        document.body.setAttribute("onclick", "window.ran = true"); document.body.click();
+        return window.ran === undefined }"""
+    assert demo.page.evaluate(added)
+    assert any("Content Security Policy" in text for text in demo.said)
+
+
 def test_titles_sort_by_click_and_by_key(demo: Watched) -> None:
     best_first = demo.names()
     assert best_first[0] == "repurchase"

@@ -81,7 +81,7 @@ def _content(run: Run) -> dict[str, Any]:
     chance, slices = record.chance.get(record.metric), tables.slices(record)
     columns = list(dict.fromkeys(part.by for part in record.slices))
     charts, missing = _charts(run, columns)
-    main = tables.models(record)
+    main, names = tables.models(record), [model.name for model in record.models]
     scores, *more = facts(record)
     return {
         "record": record,
@@ -94,8 +94,8 @@ def _content(run: Run) -> dict[str, Any]:
         "deviation": chance and number(chance.sd, decimals_of(record)),
         "charts": charts,
         "missing": missing,
-        "names": [model.name for model in record.models],
-        "labels": labels([row[0] for row in main.rows], _NAME),
+        "names": names,
+        "labels": labels([*names, *(row[0] for row in main.rows)], _NAME),
         "models": main,
         "folds": folds_sheet(record) if record.folds else None,
         "pairs": record.comparison and pair_table(record.comparison, record.shake_up),

@@ -145,8 +145,11 @@ def test_coverage_by_popularity() -> None:
 def test_it_draws_on_an_axes_of_yours_and_names_keep_apart() -> None:
     from matplotlib.figure import Figure
 
-    many = [model(f"{n} " + "long " * 16, 0.5, curve={1: 0.5, 2: 0.5}) for n in range(15)]
+    names = [f"{'long ' * 8}{n} {'long ' * 8}" for n in range(15)]
+    many = [model(name, 0.5, curve={1: 0.5, 2: 0.5}) for name in names]
     ax = Figure((7, 5), dpi=72).subplots()
     assert run_of(*many).plot.by_k(ax) is ax
+    texts = [text.get_text() for text in ax.texts]
+    assert len({*texts}) == 15 and max(map(len, texts)) == 30
     places = [text.xyann[1] * ax.bbox.height for text in ax.texts]  # in points
     assert min(high - low for low, high in pairwise(places)) > 1.2 * ax.texts[0].get_fontsize()
