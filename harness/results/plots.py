@@ -288,7 +288,7 @@ class Plots:
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[["left", "bottom"]].set_color(GRID)
         ax.tick_params(which="both", colors=INK, labelsize=_FONT, length=0)
-        ax.xaxis.label.set(color=INK, fontsize=_FONT + 0.5)
+        ax.xaxis.label.set(color=INK, fontsize=_FONT + 0.5, wrap=True)
         ax.yaxis.label.set(color=INK, fontsize=_FONT + 0.5)
         ax.grid(color=GRID, linewidth=0.7)
         ax.set_axisbelow(True)
@@ -299,6 +299,7 @@ class Plots:
         ax = self._axes(ax, 1.0 + height * len(texts))
         ax.set_yticks(range(len(texts)), texts, parse_math=False)
         ax.set_ylim(len(texts) - 0.4, -0.6)
+        ax.locator_params(axis="x", nbins=int(ax.figure.bbox.width / ax.figure.dpi))
         ax.grid(axis="y", visible=False)
         return ax
 

@@ -81,12 +81,14 @@ def _content(run: Run) -> dict[str, Any]:
     chance, slices = record.chance.get(record.metric), tables.slices(record)
     columns = list(dict.fromkeys(part.by for part in record.slices))
     charts, missing = _charts(run, columns)
+    data = _readable(lambda: run.config["data"]) or {}
+    named = data.get("name") or Path(data.get("path", "")).name
     main, names = tables.models(record), [model.name for model in record.models]
     scores, *more = facts(record)
     return {
         "record": record,
         "evaluation": evaluation,
-        "data": _readable(lambda: _name(run.config["data"])) or evaluation.layout,
+        "data": named or evaluation.layout,
         "extreme": extreme(record),
         "scores": scores,
         "facts": more,
@@ -107,11 +109,6 @@ def _content(run: Run) -> dict[str, Any]:
         "config": _readable(lambda: part(run.folder, "config.toml").read_text(encoding="utf-8")),
         **_code(),
     }
-
-
-def _name(data: dict[str, Any]) -> str:
-    """Return what the data are called: as their config says, or as their folder is."""
-    return str(data.get("name") or Path(data["path"]).name)
 
 
 def _readable(read: Callable[[], T]) -> T | None:
