@@ -81,14 +81,14 @@ def _content(run: Run) -> dict[str, Any]:
     chance, slices = record.chance.get(record.metric), tables.slices(record)
     columns = list(dict.fromkeys(part.by for part in record.slices))
     charts, missing = _charts(run, columns)
-    data = _readable(lambda: run.config["data"]) or {}
-    named = data.get("name") or Path(data.get("path", "")).name
+    name = _readable(lambda: str(run.config["data"]["name"]))
+    folder = _readable(lambda: Path(run.config["data"]["path"]).name)
     main, names = tables.models(record), [model.name for model in record.models]
     scores, *more = facts(record)
     return {
         "record": record,
         "evaluation": evaluation,
-        "data": named or evaluation.layout,
+        "data": name or folder or evaluation.layout,
         "extreme": extreme(record),
         "scores": scores,
         "facts": more,
