@@ -6,6 +6,7 @@ import base64
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from io import StringIO
 from itertools import accumulate, pairwise
 from operator import and_, eq
@@ -203,7 +204,7 @@ class Plots:
         for step, part in enumerate(parts):
             bars = ax.barh(rows, shares[step], 0.62, starts, label=part, clip_on=False)
             for bar, model, share in zip(bars, self.record.models, shares[step], strict=True):
-                bar.set(color=self._colour(model.name), alpha=0.15 + 0.85 * step / len(parts))
+                bar.set(facecolor=self._colour(model.name), alpha=0.15 + 0.85 * step / len(parts))
                 name = printable(model.name)
                 bar.set_gid(f"{HOVER}{name}: {percent(share / 100)} of users at {part}")
             starts += shares[step]
@@ -220,7 +221,7 @@ class Plots:
             columnspacing=1.2,
         )
         for handle in legend.get_patches():
-            handle.set_color(REST)
+            handle.set_facecolor(REST)
         return ax
 
     def slices(self, ax: Axes | None = None, *, by: str | None = None) -> Axes:
@@ -324,7 +325,7 @@ class Plots:
                 arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.4, "relpos": (0, 0.5)},
             )
 
-    @property
+    @cached_property
     def _labels(self) -> dict[str, str]:
         return labels([model.name for model in self.record.models], self.longest)
 
