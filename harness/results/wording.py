@@ -27,7 +27,7 @@ def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
         return "" if value is None and model.vs_random is None else lift(value)
 
     columns: list[Column[ModelRecord]] = [
-        Column("model", _name_of, "name"),
+        Column("model", name_of, "name"),
         Column(first, partial(_mean, first, digits)),
         Column("95 % interval", partial(_spread, first, digits)),
         Column("lift", times),
@@ -88,23 +88,28 @@ def decimals_of(record: RunRecord) -> int:
 
 
 def answer(record: RunRecord) -> list[str]:
-    """Return what is known of the best model, the first of the lines its scores."""
+    """Return what is known of the best model as lines of a terminal."""
+    scores, *more = facts(record)
+    return [f"{extreme(record).upper()}  {scores}", *(_INDENT + fact for fact in more)]
+
+
+def facts(record: RunRecord) -> list[str]:
+    """Return what is known of the best model, its scores first."""
     metric, (best, *rest) = record.metric, record.models
     digits, times, word = decimals_of(record), lift_of(best, record.chance), _chance(best)
     spread = _spread(metric, digits, best)
     parts = [
-        f"{_name_of(best)}: {metric} {_mean(metric, digits, best)}{f' ({spread})' * bool(spread)}"
+        f"{name_of(best)}: {metric} {_mean(metric, digits, best)}{f' ({spread})' * bool(spread)}"
     ]
     parts += [f"{lift(times)} × chance"] if times is not None else []
     parts += ["the lower the better"] if record.better(metric) == "lower" else []
-    facts = [f"it is {word}"] if word not in ("", "better") else []
-    facts.append(_pairs(record))
+    more = [f"it is {word}"] if word not in ("", "better") else []
+    more.append(_pairs(record))
     for word in ("no better than chance", "worse than chance"):
         models = [model for model in rest if _chance(model) == word]
-        facts += [f"{word}: {listed([_name_of(model) for model in models])}"] if models else []
-    facts += _led_by_others(record)
-    lines = [f"{_extreme(record).upper()}  {', '.join(parts)}"]
-    return lines + [_INDENT + fact for fact in facts]
+        more += [f"{word}: {listed([name_of(model) for model in models])}"] if models else []
+    more += _led_by_others(record)
+    return [", ".join(parts), *more]
 
 
 def _led_by_others(record: RunRecord) -> list[str]:
@@ -116,7 +121,7 @@ def _led_by_others(record: RunRecord) -> list[str]:
         sign = 1 if record.better(metric) == "higher" else -1
         leader = max(record.models, key=lambda model: sign * model.metrics[metric].mean)
         if leader.metrics[metric].mean != best.metrics[metric].mean:
-            leads.append(f"{metric} is led by {_name_of(leader)} ({_mean(metric, 4, leader)})")
+            leads.append(f"{metric} is led by {name_of(leader)} ({_mean(metric, 4, leader)})")
     return [", ".join(leads)] if leads else []
 
 
@@ -130,7 +135,7 @@ def _pairs(record: RunRecord) -> str:
         if definition is not None and definition.of == "set":
             return f"not compared: {record.metric} is one value for all lists"
         return "not compared: one user tells no two models apart"
-    return against_others(comparison, best.name, {model.name: _name_of(model) for model in rest})
+    return against_others(comparison, best.name, {model.name: name_of(model) for model in rest})
 
 
 def standing_title(record: RunRecord) -> str:
@@ -139,7 +144,7 @@ def standing_title(record: RunRecord) -> str:
         return "against chance"
     if record.comparison.baseline is not None:
         return "against the baseline"
-    return f"against the {_extreme(record)}"
+    return f"against the {extreme(record)}"
 
 
 def standing(record: RunRecord, model: ModelRecord) -> str:
@@ -166,7 +171,7 @@ def _compared(record: RunRecord, name: str) -> str | None:
             return "baseline"
         return comparison.verdict(name, comparison.baseline)[0] or ""
     if name == best:
-        return _extreme(record)
+        return extreme(record)
     word = comparison.verdict(best, name)[0]
     return {"better": "behind", "higher": "lower"}.get(word or "", word)
 
@@ -188,12 +193,12 @@ def _chance(model: ModelRecord) -> str:
     return "" if model.vs_random is None else model.vs_random.verdict
 
 
-def _name_of(model: ModelRecord) -> str:
+def name_of(model: ModelRecord) -> str:
     """Return a model's name, with the number of its repeats."""
     return printable(model.name) + (f" × {model.repeats}" if model.repeats > 1 else "")
 
 
-def _extreme(record: RunRecord) -> str:
+def extreme(record: RunRecord) -> str:
     """Return what the first model is; a metric may only describe, and call nothing good."""
     return "highest" if record.better(record.metric) == "neither" else "best"
 
@@ -212,7 +217,7 @@ def _footing(record: RunRecord, *, verbose: bool) -> list[str]:
     lines = [_set_line(record.evaluation), *_leaderboard(record)]
     lines += [f"tuned  on an inner split of train: {', '.join(tuned)}"] if tuned else []
     if reused:
-        names = listed([_name_of(model) for model in reused])
+        names = listed([name_of(model) for model in reused])
         lines.append(f"reused  {names}, of an earlier run; --fresh evaluates all anew")
     if not verbose:
         return lines
@@ -263,13 +268,13 @@ def folds_sheet(record: RunRecord) -> Sheet:
     first, digits, comparison = record.metric, decimals_of(record), record.comparison
     title = "better in" if comparison is None else f"{comparison.words[0]} in"
     if comparison is None or comparison.baseline is None:
-        title = f"{_extreme(record)} is {title}"
+        title = f"{extreme(record)} is {title}"
 
     def mean(fold: RunRecord, model: ModelRecord) -> str:
         return number(fold.metric_of(model.name, first), digits)
 
     columns: list[Column[ModelRecord]] = [
-        Column("model", _name_of, "name"),
+        Column("model", name_of, "name"),
         *(
             Column(f"fold {i}", partial(mean, fold), first_out=True)
             for i, fold in enumerate(record.folds, 1)

@@ -104,4 +104,4 @@ def test_event_types_that_are_truth_are_named_wherever_a_run_is_shown(
     assert read(here / "run").record.evaluation.truth == truth
     tells(cli("report", "run"), 0)
     page = (here / "run" / "report.html").read_text(encoding="utf-8")
-    assert (f"<dt>truth</dt><dd>{truth}</dd>" in page) == bool(truth)
+    assert (f"; truth: {truth}</dd>" in page) == bool(truth)
