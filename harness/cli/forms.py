@@ -33,7 +33,7 @@ FORMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "score": {RUN: (), FILE: (*_OF_LISTS, "--conventions", "--codabench", "--evalai")},
     "explain": {
-        RUN: ("--model", "--repeat", "--fold"),
+        RUN: ("--model", "--repeat", "--fold", "--most-different"),
         FILE: tuple(name for name in _OF_LISTS if name != "--k"),
     },
     "submit": {RUN: ("--fold",), CONFIG: ("--set", "--all-events")},

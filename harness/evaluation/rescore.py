@@ -27,7 +27,7 @@ from harness.protocol import truth
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import Task, make_task
-from harness.results.folder import RECOMMENDATIONS
+from harness.results.folder import RECOMMENDATIONS, table
 from harness.results.record import ModelRecord
 from harness.results.run import Run, read
 from harness.results.tables import positions_of
@@ -108,15 +108,49 @@ class RunLists:
         return replace(submitted, solution=solution, left_out={})
 
 
-def lists_of(
-    whole: Run, model: str, repeat: int = 0, fold: int | None = None, *, again: bool = False
-) -> RunLists:
-    """Return the lists of a model, of the last fold by default; 1 is the earliest.
+@dataclass(frozen=True, eq=False)
+class RunTask:
+    """An evaluation set of a run, made again of its data.
 
-    Raises UsageError where there are none, or they or the data have changed since. With `again`
-    the model learns again where the run has no lists written down.
+    Attributes
+    ----------
+    whole, run : Run
+        The run, and the one of its folds that it is; a run without folds twice.
+    fold, folds : int
+        Which fold, from 1, of how many.
     """
-    record, configs = whole.model_of(model, repeat), configs_of(whole)
+
+    whole: Run
+    run: Run
+    task: Task
+    fold: int
+    folds: int
+
+    def lists_of(self, model: str, repeat: int = 0, *, again: bool = False) -> RunLists:
+        """Return the lists of a model; see `lists_of`."""
+        record, run, task = self.whole.model_of(model, repeat), self.run, self.task
+        if again and not (self.whole.folder / RECOMMENDATIONS).exists():
+            made = Factories(task.config, [model]).make([model], repeat)[model]
+            lists = recommend(model, fitted(model, made, task), task, repeat)
+        else:
+            rows = run.table(RECOMMENDATIONS, model)
+            lists = positions_of(rows.filter(repeat=repeat)["items"], task.evaluation_set)
+        if run.user_metrics and not {*run.user_metrics.values()} - run.changed_metrics.keys():
+            raise UsageError(
+                f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has "
+                "changed since this run, so nothing tells whether these lists are those that it "
+                f"scored; {run.again}"
+            )
+        refuse_other_scores(run, model, repeat, lists.items, task.evaluation_set)
+        return RunLists(record, task, lists, self.fold, self.folds)
+
+
+def task_of(whole: Run, fold: int | None = None) -> RunTask:
+    """Return an evaluation set of a run, of the last fold by default; 1 is the earliest.
+
+    Raises HarnessError where there is no such fold, or its data are gone or have changed since.
+    """
+    configs = configs_of(whole)
     folds = len(configs)
     if fold is not None and folds == 1:
         raise UsageError(f"{whole.folder}: has one evaluation set, no folds; leave --fold out")
@@ -125,24 +159,19 @@ def lists_of(
             f"{whole.folder}: has no fold {fold}; its folds are 1, the earliest, to {folds}"
         )
     number = fold or folds
-    run, config = whole.folds[number - 1], configs[number - 1]
-    is_asked = again and not (whole.folder / RECOMMENDATIONS).exists()
-    rows = None if is_asked else run.table(RECOMMENDATIONS, model)
-    task = make_task(config)
+    run, task = whole.folds[number - 1], make_task(configs[number - 1])
     refuse_changed(run, task.evaluation_set)
-    if rows is None:
-        made = Factories(config, [model]).make([model], repeat)[model]
-        lists = recommend(model, fitted(model, made, task), task, repeat)
-    else:
-        lists = positions_of(rows.filter(repeat=repeat)["items"], task.evaluation_set)
-    if run.user_metrics and not {*run.user_metrics.values()} - run.changed_metrics.keys():
-        raise UsageError(
-            f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has changed "
-            "since this run, so nothing tells whether these lists are those that it scored; "
-            f"{run.again}"
-        )
-    refuse_other_scores(run, model, repeat, lists.items, task.evaluation_set)
-    return RunLists(record, task, lists, number, folds)
+    return RunTask(whole, run, task, number, folds)
+
+
+def lists_of(whole: Run, model: str, repeat: int = 0, fold: int | None = None) -> RunLists:
+    """Return the lists of a model, of the last fold by default; 1 is the earliest.
+
+    Raises UsageError where there are none, or they or the data have changed since.
+    """
+    whole.model_of(model, repeat)  # known before any event is read
+    table(whole.folder, RECOMMENDATIONS)
+    return task_of(whole, fold).lists_of(model, repeat)
 
 
 def configs_of(run: Run) -> tuple[Config, ...]:
