@@ -277,27 +277,28 @@ def _metric_of(submitted: SubmittedLists) -> Metric:
 
 
 def worst_first(
-    users: pl.Series, metric: Metric, values: Floats, hits: Counts, best: Floats | None = None
+    users: pl.Series, values: Floats, hits: Counts, best: Floats | None = None
 ) -> Int64:
     """Return the rows of users with hits to get, in order of what they lost.
 
     Parameters
     ----------
+    values : float64 array, (n,)
+        The higher, the better.
     hits : array, (n,)
         How many true items of each user could be recommended.
     best : float64 array, (n,), optional
         What the best model has: the largest loss stands first, ties by value, then by id. Without
         it the lowest value stands first, then most true items, then ids.
     """
-    good = -metric.definition.sign * values
-    keys = (-hits, good) if best is None else (good, good + metric.definition.sign * best)
+    keys = (-hits, values) if best is None else (values, values - best)
     order = np.lexsort((id_order(users), *keys))
     return order[hits[order] > 0]
 
 
-def best_first(users: pl.Series, metric: Metric, values: Floats) -> Int64:
-    """Return the rows of users, the best value first; ties by id."""
-    return np.lexsort((id_order(users), metric.definition.sign * values))
+def best_first(users: pl.Series, values: Floats) -> Int64:
+    """Return the rows of users, the highest value first; ties by id."""
+    return np.lexsort((id_order(users), -values))
 
 
 def most_different_first(users: pl.Series, values: Floats, others: Floats) -> Int64:
@@ -348,9 +349,11 @@ def explain_users(
             )
     rows, judgments = [row_of[user] for user in users], solution.judgments
     values = user_scores(submitted.lists, judgments, [by])[by]
+    sign = -by.definition.sign  # an error is good where it is low
+    goal = None if best_values is None else sign * best_values
     orders = [
-        (worst_first(solution.users, by, values, judgments.truth.sizes, best_values), worst),
-        (best_first(solution.users, by, values), best),
+        (worst_first(solution.users, sign * values, judgments.truth.sizes, goal), worst),
+        (best_first(solution.users, sign * values), best),
     ]
     if against is not None:
         others = user_scores(against.lists, judgments, [by])[by]
@@ -512,7 +515,11 @@ def _list_sheet(
         columns += [
             Column("P(i)", lambda row: _cell(row[0], lambda p: number(p.precision, 4))),
             Column("adds to AP", lambda row: _cell(row[0], _contribution)),
-            Column("discount", lambda row: _cell(row[0], lambda p: number(p.discount, 4))),
+            Column(
+                "discount",
+                lambda row: _cell(row[0], lambda p: number(p.discount, 4)),
+                first_out=True,
+            ),
         ]
         rows: list[_Row] = [(place,) for place in user.places]
     else:
@@ -520,7 +527,10 @@ def _list_sheet(
         footing = [
             f"{name}: {_sum_of(each)}" for name, each in zip(names, (user, other), strict=True)
         ]
-        columns = _columns_of(0, names[0], user) + _columns_of(1, names[1], other)
+        columns = [
+            replace(column, first_out=column.title == "title")
+            for column in _columns_of(0, names[0], user) + _columns_of(1, names[1], other)
+        ]
         rows = list(zip_longest(user.places, other.places))
     ranks: list[Column[_Row]] = [
         Column("rank", lambda row: str(next(p.rank for p in row if p is not None)), firm=True)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config
-from harness.core.arrays import Int32
+from harness.core.arrays import Bool, Int32
 from harness.core.errors import UsageError, counted
 from harness.evaluation.answers import Answers, fitted, recommend
 from harness.evaluation.build import Factories, only
@@ -204,17 +204,24 @@ def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
 
 
 def refuse_other_scores(
-    run: Run, model: str, repeat: int, lists: Int32, evaluation_set: EvaluationSet
+    run: Run,
+    model: str,
+    repeat: int,
+    lists: Int32,
+    evaluation_set: EvaluationSet,
+    users: Bool | None = None,
 ) -> None:
     """Raise UsageError where lists have other scores of users than those of the run.
 
-    Metrics whose source has changed are left out, and those that need what is not there.
+    They are of all users, or of those that `users` selects. Metrics whose source has changed are
+    left out, and those that need what is not there.
     """
     values, changed = run.scores[model].values, run.changed_metrics
     metrics = [m for m in values if m not in changed and not m.definition.needs]
-    now = user_scores(lists, evaluation_set.judgments(), metrics)
+    judgments, chosen = evaluation_set.judgments(), slice(None) if users is None else users
+    now = user_scores(lists, judgments if users is None else judgments.pick(users), metrics)
     for metric in metrics:
-        if not np.array_equal(values[metric][repeat], now[metric]):
+        if not np.array_equal(values[metric][repeat][chosen], now[metric]):
             raise UsageError(
                 f'{run.folder}: model "{model}" gives other lists than in this run '
                 f"({run.name_of(metric)} differs): the training data or the model has changed, or "

@@ -17,6 +17,7 @@ from harness.core.errors import HarnessError
 from harness.core.table import percent
 from harness.report.page import tables, words
 from harness.report.page.svg import svg
+from harness.report.page.users import users_of
 from harness.report.page.view import View
 from harness.results.folder import part
 from harness.results.plots import label
@@ -38,8 +39,8 @@ def is_page(path: Path) -> bool:
         return _GENERATOR in file.read(_BEGINNING)
 
 
-def page(run: Run) -> str:
-    """Return the page.
+def page(run: Run, users: int | None = None) -> str:
+    """Return the page, with so many users to look at one by one; see `users_of`.
 
     Raises
     ------
@@ -57,7 +58,7 @@ def page(run: Run) -> str:
         undefined=jinja2.StrictUndefined,
     )
     env.filters |= {"cut": label, "percent": percent, "breakable": _breakable}
-    return env.get_template("page.html.j2").render(_content(View(run)))
+    return env.get_template("page.html.j2").render(_content(View(run)) | users_of(run, users))
 
 
 def _breakable(title: str) -> Markup:
@@ -141,7 +142,7 @@ def _code() -> dict[str, Any]:
     The policy names the script by its hash, so a browser runs no other, whatever a name holds.
     """
     here = files("harness.report.page")
-    script = here.joinpath("page.js").read_text("utf-8")
+    script = "".join(here.joinpath(name).read_text("utf-8") for name in ("page.js", "users.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "

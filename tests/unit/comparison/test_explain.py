@@ -161,7 +161,7 @@ def test_the_worst_lost_most_against_the_best_model() -> None:
 
 def test_who_has_nothing_to_get_is_not_the_worst() -> None:
     ids, values, hits = pl.Series(["ann", "bob", "cid"]), np.array([0, 0.5, 0]), np.array([1, 1, 0])
-    assert explain.worst_first(ids, parse("MRR"), values, hits).tolist() == [0, 1]
+    assert explain.worst_first(ids, values, hits).tolist() == [0, 1]
 
 
 def test_two_lists_stand_side_by_side_where_they_differ_most() -> None:
