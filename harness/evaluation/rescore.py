@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config
-from harness.core.arrays import Bool, Int32
+from harness.core.arrays import Floats, Int32
 from harness.core.errors import UsageError, counted
 from harness.evaluation.answers import Answers, fitted, recommend
 from harness.evaluation.build import Factories, only
 from harness.evaluation.finished import Asked, Finished
 from harness.evaluation.run import evaluate
-from harness.metrics import Metric
+from harness.metrics import Judgments, Metric
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
@@ -83,7 +83,8 @@ def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
     answers = []
     for repeat in range(model.repeats):
         lists = positions_of(rows.filter(repeat=repeat)["items"], evaluation_set)
-        refuse_other_scores(run, model.name, repeat, lists.items, evaluation_set)
+        then, judgments = _scores_of(run, model.name, repeat), evaluation_set.judgments()
+        refuse_other_scores(run, model.name, then, lists.items, judgments)
         answers.append(Answers(lists, drawn=drawn, notes=notes))
     return answers, model.seconds, None
 
@@ -141,7 +142,8 @@ class RunTask:
                 "changed since this run, so nothing tells whether these lists are those that it "
                 f"scored; {run.again}"
             )
-        refuse_other_scores(run, model, repeat, lists.items, task.evaluation_set)
+        then, judgments = _scores_of(run, model, repeat), task.evaluation_set.judgments()
+        refuse_other_scores(run, model, then, lists.items, judgments)
         return RunLists(record, task, lists, self.fold, self.folds)
 
 
@@ -206,24 +208,25 @@ def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
 def refuse_other_scores(
     run: Run,
     model: str,
-    repeat: int,
+    then: Mapping[Metric, Floats],
     lists: Int32,
-    evaluation_set: EvaluationSet,
-    users: Bool | None = None,
+    judgments: Judgments,
 ) -> None:
-    """Raise UsageError where lists have other scores of users than those of the run.
+    """Raise UsageError where lists have other scores of users than `then`, those of the run.
 
-    They are of all users, or of those that `users` selects. Metrics whose source has changed are
-    left out, and those that need what is not there.
+    Metrics whose source has changed are left out, and those that need what is not there.
     """
-    values, changed = run.scores[model].values, run.changed_metrics
-    metrics = [m for m in values if m not in changed and not m.definition.needs]
-    judgments, chosen = evaluation_set.judgments(), slice(None) if users is None else users
-    now = user_scores(lists, judgments if users is None else judgments.pick(users), metrics)
+    metrics = [m for m in then if m not in run.changed_metrics and not m.definition.needs]
+    now = user_scores(lists, judgments, metrics)
     for metric in metrics:
-        if not np.array_equal(values[metric][repeat][chosen], now[metric]):
+        if not np.array_equal(then[metric], now[metric]):
             raise UsageError(
                 f'{run.folder}: model "{model}" gives other lists than in this run '
                 f"({run.name_of(metric)} differs): the training data or the model has changed, or "
                 f"it does not repeat itself; {run.again}"
             )
+
+
+def _scores_of(run: Run, model: str, repeat: int) -> dict[Metric, Floats]:
+    values = run.scores[model].values
+    return {metric: of_metric[repeat] for metric, of_metric in values.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 import numpy as np
 import polars as pl
@@ -60,22 +61,19 @@ def histories(task: Task, rows: Sequence[int], last: int = LAST) -> list[History
     data, users = task.data, task.evaluation_set.users[np.asarray(rows, np.int64)]
     events = task.split.train.of_users(users, len(data.user_ids))
     starts = events.user_starts(len(users))
-    days = events.time.astype("datetime64[us]").astype("datetime64[D]")
+    shown = [
+        np.arange(stop - 1, max(start, stop - last) - 1, -1) for start, stop in pairwise(starts)
+    ]
+    at = np.concatenate(shown) if shown else np.zeros(0, np.int64)
+    days = events.time[at].astype("datetime64[us]").astype("datetime64[D]").astype(str).tolist()
+    items = data.item_ids.gather(events.item[at]).to_list()
     has_types = len(set(data.kinds)) > 1
-    found = []
-    for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        shown = np.arange(stop - 1, max(start, stop - last) - 1, -1)
-        items = data.item_ids.gather(events.item[shown]).to_list()
-        of_user = tuple(
-            TrainingEvent(
-                day=str(days[at]) if data.has_time else None,
-                item=item,
-                type=data.kinds[events.kind[at]] if has_types else None,
-            )
-            for at, item in zip(shown, items, strict=True)
-        )
-        found.append(History(of_user, stop - start))
-    return found
+    types = [data.kinds[kind] if has_types else None for kind in events.kind[at].tolist()]
+    known = map(TrainingEvent, days if data.has_time else [None] * len(days), items, types)
+    return [
+        History(tuple(islice(known, len(of_user))), int(total))
+        for of_user, total in zip(shown, np.diff(starts), strict=True)
+    ]
 
 
 def titles_of(data: Dataset, items: Sequence[str]) -> dict[str, str]:

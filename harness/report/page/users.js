@@ -78,6 +78,9 @@
     shown.append(...tables.map((made) => {
       const scroll = element("div", "", made);
       scroll.className = "scroll";
+      scroll.tabIndex = 0;
+      scroll.role = "region";
+      scroll.ariaLabel = made.caption.textContent;
       return scroll;
     }));
   }

@@ -5,22 +5,23 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from harness.comparison.explain import best_first, most_different_first, worst_first
-from harness.core.arrays import Counts, Floats, Int64
+from harness.core.arrays import Counts, Floats, Int64, Ragged
 from harness.core.errors import HarnessError, UsageError, printable
 from harness.core.random import generator
 from harness.evaluation.rescore import refuse_other_scores, task_of
 from harness.protocol.history import histories, titles_of
 from harness.protocol.task import Task
 from harness.protocol.users import TRUTH
-from harness.results.folder import PER_USER, RECOMMENDATIONS
+from harness.results.folder import PER_USER
 from harness.results.run import Run
 from harness.results.tables import positions_of
 from harness.scoring.terms import which_fold
@@ -46,22 +47,26 @@ def users_of(run: Run, count: int | None) -> dict[str, Any]:
         task, missing = task_of(run).task, ""
     except HarnessError as error:
         task, missing = None, printable(" ".join(str(error).split()))
-    values = [_values(fold, model.name, metric) for model in run.models]
+    values = {model.name: _values(fold, model.name, metric) for model in run.models}
     hits = fold.users[TRUTH].to_numpy() if task is None else task.evaluation_set.truth.sizes
-    groups = _groups(run, fold, values, hits, count)
-    rows = np.unique(np.concatenate([np.concatenate(rows) for rows in groups.values()]))
+    groups = _groups(run, fold, list(values.values()), hits, count)
+    rows = np.unique(np.concatenate([rows for orders in groups.values() for rows in orders]))
+    users = fold.user_ids.gather(rows)
+    lists = fold.lists_of(users)
+    if task is not None:
+        _refuse_other_lists(fold, task, rows, lists, values)
     place = {row: at for at, row in enumerate(rows.tolist())}
     items = _Items()
     content = {
         "metric": metric,
         "models": [model.name for model in run.models],
-        "users": fold.user_ids.gather(rows).to_list(),
+        "users": users.to_list(),
         "groups": {
             name: [[place[row] for row in of_model.tolist()] for of_model in orders]
             for name, orders in groups.items()
         },
-        "values": [of_model[rows].round(6).tolist() for of_model in values],
-        "lists": [items.coded(_lists(fold, m.name, rows, task)) for m in run.models],
+        "values": [values[m.name][rows].round(6).tolist() for m in run.models],
+        "lists": [items.coded(lists[m.name]) for m in run.models],
         **({} if task is None else _background(task, rows, items)),
     }
     content["items"] = list(items.codes)
@@ -130,31 +135,39 @@ def _groups(
     return {"worst": worst, "best": best, "different": different, "random": [np.sort(more)]}
 
 
-def _lists(fold: Run, model: str, rows: Int64, task: Task | None) -> list[list[str | None]]:
-    """Return a model's lists of some users; UsageError where the run scored others."""
-    every = fold.table(RECOMMENDATIONS, model).filter(repeat=0)["items"]
-    items = every.gather(rows).cast(pl.List(pl.String))
-    if task is not None:
-        evaluation_set, chosen = task.evaluation_set, np.zeros(len(every), np.bool_)
-        chosen[rows] = True
-        lists = positions_of(items, evaluation_set).items
-        refuse_other_scores(fold, model, 0, lists, evaluation_set, chosen)
-    return items.to_list()
+def _refuse_other_lists(
+    fold: Run,
+    task: Task,
+    rows: Int64,
+    lists: Mapping[str, Sequence[Sequence[str | None]]],
+    values: Mapping[str, Floats],
+) -> None:
+    """Raise UsageError where lists of some users do not have the first metric's values."""
+    metric, evaluation_set = fold.metrics[fold.record.metric], task.evaluation_set
+    chosen = np.zeros(len(evaluation_set.users), np.bool_)
+    chosen[rows] = True
+    judgments = evaluation_set.judgments().pick(chosen)
+    for model, of_users in lists.items():
+        items = pl.Series("items", of_users, dtype=pl.List(pl.String))
+        positions = positions_of(items, evaluation_set).items
+        refuse_other_scores(fold, model, {metric: values[model][rows]}, positions, judgments)
 
 
 def _background(task: Task, rows: Int64, items: _Items) -> dict[str, Any]:
     """Return what is true for some users, and what they did before the window."""
     data, evaluation_set = task.data, task.evaluation_set
-    truth = evaluation_set.truth
-    ends = np.concatenate(([0], np.cumsum(evaluation_set.relevant - truth.sizes)))
+    inside = evaluation_set.truth.gather(rows)
+    beyond = Ragged(
+        np.concatenate(([0], np.cumsum(evaluation_set.relevant - evaluation_set.truth.sizes))),
+        np.arange(len(evaluation_set.outside_ids), dtype=np.int32),
+    ).gather(rows)
     true_items = [
-        [
-            *evaluation_set.candidate_ids.gather(
-                truth.indices[slice(*truth.indptr[row : row + 2])]
-            ),
-            *evaluation_set.outside_ids[slice(*ends[row : row + 2])],
-        ]
-        for row in rows.tolist()
+        [*of_user, *others]
+        for of_user, others in zip(
+            _parts(inside, evaluation_set.candidate_ids),
+            _parts(beyond, evaluation_set.outside_ids),
+            strict=True,
+        )
     ]
     known = histories(task, rows.tolist())
     days = sorted({event.day or "" for history in known for event in history.events})
@@ -177,3 +190,9 @@ def _background(task: Task, rows: Int64, items: _Items) -> dict[str, Any]:
             for history in known
         ],
     }
+
+
+def _parts(rows: Ragged, ids: pl.Series) -> list[list[str]]:
+    """Return the ids that each row holds."""
+    every = ids.gather(rows.indices).to_list()
+    return [every[start:stop] for start, stop in pairwise(rows.indptr.tolist())]
