@@ -36,7 +36,7 @@ from harness.metrics.scores import ScoreTable
 from harness.stats.chance_law import Law, law
 from harness.stats.estimates import Estimates, estimate
 from harness.stats.figures import results_of
-from harness.stats.folds import FoldedUsers, Folds, ScoredFold, Tables, folded, folds_of
+from harness.stats.folds import Folds, ScoredFold, ScoredUsers, Tables, folded, folds_of
 from harness.stats.intervals import LEVEL
 
 FOLDS = 4
@@ -128,7 +128,7 @@ def fold_of(users: np.ndarray, tables: Tables, apart: int = 0) -> ScoredFold:
 
 def of_all_folds(
     part: list[ScoredFold], laws: list[Law] | None = None
-) -> tuple[FoldedUsers, Folds]:
+) -> tuple[ScoredUsers, Folds]:
     """Return users with one value each, and what is known of all folds."""
     of = folds_of(of_one(part))
     return folded(of, part, laws), of
@@ -160,7 +160,7 @@ def recurring_users(task: tuple[str, str, int, int, int]) -> np.ndarray:
 
 
 def outcome(
-    part: FoldedUsers, folds: Folds, rows: FoldedUsers, metric: Metric, mean: float, seed: int
+    part: ScoredUsers, folds: Folds, rows: ScoredUsers, metric: Metric, mean: float, seed: int
 ) -> list[bool]:
     """Return what of `COUNTED` happened; in `rows` users of different folds are different."""
     key = ("one", metric)

@@ -64,21 +64,24 @@ def _commands(
     pass
 
 
-app.command("synth")(declared(synth.synth))
-app.command("init")(declared(init.init))
-app.command("run")(declared(run.run))
-app.command("tune")(declared(tune.tune))
-app.command("compare")(declared(compare.compare))
-app.command("check")(declared(check.check))
-app.command("leaderboard")(declared(leaderboard.leaderboard))
-app.command("score")(declared(score.score))
-app.command("explain")(declared(explain.explain))
-app.command("report")(declared(report.report))
-app.command("validate")(declared(validate.validate))
-app.command("submit")(declared(submit.submit))
-app.command("split")(declared(split.split))
-app.command("fetch")(declared(fetch.fetch))
-app.command("list")(declared(lists.list_))
+for command in (
+    synth.synth,
+    init.init,
+    run.run,
+    tune.tune,
+    compare.compare,
+    check.check,
+    leaderboard.leaderboard,
+    score.score,
+    explain.explain,
+    report.report,
+    validate.validate,
+    submit.submit,
+    split.split,
+    fetch.fetch,
+    lists.list_,
+):
+    app.command(command.__name__.rstrip("_"))(declared(command))
 
 
 def main() -> None:

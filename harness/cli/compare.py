@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import forms, options
+from harness.cli import options
 from harness.cli.output import show, stdout_to_stderr
 from harness.scoring.options import SubmissionOptions
 
 
 @options.of_submissions(without=("beside_lists",))
 def compare(
-    context: typer.Context,
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -50,7 +49,6 @@ def compare(
 
     What is not named is as in the first run's config, or as in --config. CSV has the pairs.
     """
-    forms.runs_or_submissions(context, submission)
     from harness.comparison.compare import compare as compare_models
 
     with stdout_to_stderr():  # what a metric prints must not mix with the results

@@ -136,7 +136,7 @@ def _of_file(
     from harness.scoring.submissions import lists_on_terms
     from harness.scoring.terms import Terms
 
-    terms = Terms(**submission)
+    terms = Terms(submission)
     asked = () if metric is None else (parse(metric, terms.folder),)
     validation, submitted = lists_on_terms(file, terms, asked)
     if validation.errors:  # its values here may be due to its errors

@@ -9,44 +9,29 @@ from typing import Any
 import typer
 
 from harness.core.errors import UsageError
-from harness.scoring.options import SubmissionOptions
+from harness.core.removed import WHOLE
+from harness.scoring.options import SubmissionOptions, flag_of
 
 RUN, FILE, CONFIG = "a run", "a file of lists", "a config"
-RUNS, SUBMISSIONS = "runs", "submissions and their --solution or --config"
 LOCAL, SPARK = "--engine local", "--engine spark"
 
-_OF_LISTS = (
-    *(
-        f"--{key.replace('_', '-')}"
-        for key in SubmissionOptions.__annotations__
-        if key != "overrides"  # --set
-    ),
-    *("CONFIG", "--set", "--strict", "--force", "--k"),
-)
+_OF_LISTS = (*map(flag_of, SubmissionOptions.__annotations__), "CONFIG", "--strict", "--force")
 """How lists in files are read, and what they are scored against: a run knows all that."""
-_OF_SCORES = ("--keep-users-without-items", "--force", "--k")
+_OF_SCORES = ("--keep-users-without-items", "--force")
 """Those of `_OF_LISTS` that say how lists are scored."""
 FORMS: dict[str, dict[str, tuple[str, ...]]] = {
     "run": {
         LOCAL: ("--memory", "--fresh", "--model", "--jobs", "--debug"),
         SPARK: ("--master", "--remote", "--buckets", "--tables"),
     },
-    "score": {RUN: (), FILE: (*_OF_LISTS, "--conventions", "--codabench", "--evalai")},
-    "explain": {
-        RUN: ("--model", "--repeat", "--fold", "--most-different"),
-        FILE: tuple(name for name in _OF_LISTS if name != "--k"),
-    },
+    "score": {RUN: (), FILE: (*_OF_LISTS, "--k", "--conventions", "--codabench", "--evalai")},
+    "explain": {RUN: ("--model", "--repeat", "--fold", "--most-different"), FILE: _OF_LISTS},
     "submit": {RUN: ("--fold",), CONFIG: ("--set", "--all-events")},
-    "compare": {
-        RUNS: ("--model", "--all-pairs", "--public-share", "--slices"),
-        SUBMISSIONS: _OF_LISTS,
-    },
-    "leaderboard": {
-        RUNS: ("--sort", "--model", "--evaluation-set"),
-        SUBMISSIONS: (*_OF_LISTS, "--correction", "--resamples", "--seed"),
-    },
 }
-"""The forms of each command, and the options that go with one alone; others go with all forms."""
+"""The forms of each command, and the options that go with one alone; others go with all forms.
+
+`compare` and `leaderboard` refuse options themselves, in Python too.
+"""
 
 _ONE_MACHINE = (
     "leave it out: one machine reads 1.4 million rows in two seconds. Write lists that Spark holds "
@@ -57,17 +42,12 @@ _RUN_FOLDERS = (
     "leave it out: run folders that Spark wrote are read as any other. If the tables are "
     "elsewhere, copy them into the run folder first"
 )
-_WHOLE = (
-    "leave it out: where events are in buckets, a model that learns from all of them at once is "
-    "refused; allow more (--memory), name the other models (--model), or use one that learns by "
-    "sums"
-)
 _SPARK_OPTIONS = ("--engine", "--master", "--remote", "--buckets")
 _REMOVED = {
     "validate": dict.fromkeys(_SPARK_OPTIONS, _ONE_MACHINE),
     "score": dict.fromkeys(_SPARK_OPTIONS, _ONE_MACHINE),
     "compare": dict.fromkeys(_SPARK_OPTIONS, _RUN_FOLDERS),
-    "run": {"--whole": _WHOLE},
+    "run": {"--whole": f"leave it out: {WHOLE}"},
 }
 """Options that commands had once, and what to do instead."""
 
@@ -88,14 +68,8 @@ def refuse_other_forms(context: typer.Context, form: str, instead: str = "") -> 
             raise UsageError(f"{' and '.join(wrong)} {goes} with {other}, not with {form}: {step}")
 
 
-def runs_or_submissions(context: typer.Context, submission: SubmissionOptions) -> None:
-    """Refuse options of runs where a solution is named, or a config; else those of submissions."""
-    is_scored = submission.get("solution") is not None or submission.get("config") is not None
-    refuse_other_forms(context, SUBMISSIONS if is_scored else RUNS)
-
-
 def mending(context: typer.Context, file: Path) -> str:
-    """Return the command that mends a file of lists by what was typed to read and score it."""
+    """Return the command that checks a file of lists as it was read, for the option ``--fix``."""
     words = ["harness", "validate", str(file)]
     for name, value in _typed(context):
         if name not in _OF_LISTS or name in _OF_SCORES:
@@ -103,7 +77,7 @@ def mending(context: typer.Context, file: Path) -> str:
         option = [name] if name.startswith("-") else []
         for text in value if isinstance(value, (list, tuple)) else [value]:
             words += option if text is True else [*option, str(text)]
-    return shlex.join([*words, "--fix", "OUT"])
+    return shlex.join(words)
 
 
 def _typed(context: typer.Context) -> list[tuple[str, Any]]:

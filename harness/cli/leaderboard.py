@@ -7,14 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from harness.cli import forms, options
+from harness.cli import options
 from harness.cli.output import show, stdout_to_stderr
 from harness.scoring.options import SubmissionOptions
 
 
 @options.of_submissions(without=("beside_lists",))
 def leaderboard(
-    context: typer.Context,
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -28,8 +27,9 @@ def leaderboard(
     ] = None,
     k: options.Cut = None,
     sort: Annotated[
-        Literal["score", "date", "model", "run"], "Best, or latest, first; or by name."
-    ] = "score",
+        Literal["score", "date", "model", "run"] | None,
+        "Best first (score, by default), latest first, or by name.",
+    ] = None,
     model: Annotated[str | None, "Only names that hold this text."] = None,
     evaluation_set: Annotated[
         str | None, "Only the evaluation set whose fingerprint begins so."
@@ -49,7 +49,6 @@ def leaderboard(
     Of submissions: their ranks, who is tied with whom by the paired test, and how far a rank could
     move. One that cannot be scored is left out, with the reason, and the exit status is 1.
     """
-    forms.runs_or_submissions(context, submission)
     from harness.comparison.leaderboard import leaderboard as rank
 
     with stdout_to_stderr():  # what a metric prints must not mix with the results

@@ -8,13 +8,13 @@ import logging
 from collections.abc import Callable
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
 from harness.cli.output import Format, asking_for
 from harness.core.errors import UsageError
-from harness.scoring.options import SubmissionOptions
+from harness.scoring.options import SubmissionOptions, types_of
 
 ConfigArgument = Annotated[
     Path | None, typer.Argument(metavar="CONFIG", help="A config file (TOML).", show_default=False)
@@ -108,9 +108,7 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
     A config may stand behind the file of lists, but for commands without `beside_lists`. Help shows
     what submissions are scored against, the command's own options, how files are read, and output.
     """
-    paths = {"Config": Path, "SubmissionOnly": Path}  # these classes are slow to import
-    hints = get_type_hints(SubmissionOptions, localns=paths, include_extras=True)
-    hints |= {"beside_lists": BesideLists, "overrides": Set}
+    hints = types_of(SubmissionOptions) | {"beside_lists": BesideLists, "overrides": Set}
     added = [
         Parameter(
             key,
@@ -128,10 +126,10 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
             submission = {option.name: values.pop(option.name) for option in added}
             beside_lists = submission.pop("beside_lists", None)
             if beside_lists is not None and beside_lists.suffix != ".toml":
-                raise UsageError(
-                    f"{beside_lists}: stands where a config (TOML) may; this command takes one "
-                    "file of lists, and harness compare FILE… takes several"
-                )
+                step = "this command takes one file, and harness compare FILE… takes several"
+                if "user" in values:
+                    step = f"to explain a user, type --user {beside_lists}"
+                raise UsageError(f"{beside_lists}: stands where a config (TOML) may; {step}")
             submission["config"] = _single_config(beside_lists, submission["config"])
             submission["overrides"] = submission["overrides"] or ()
             return command(**values, submission=submission)

@@ -51,7 +51,7 @@ def score(
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the table
-            terms = Terms(**submission)
+            terms = Terms(submission)
             asked = tuple(dict.fromkeys(parse(text, terms.folder) for text in metric or []))
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 read = [file, *terms.files]
@@ -63,8 +63,8 @@ def score(
             note(f"note  {which_fold(terms.folds, terms.folds)}")
         nothing: dict[str, Any] = {"evaluation": None, "metrics": {}, "usage": {}}
         record = nothing | {"problems": error.validation.summary(forced=False)}
-        fix = forms.mending(context, file)
-        tell(error.validation, partial(document, record), format_, fix=fix)
+        mending = forms.mending(context, file)
+        tell(error.validation, partial(document, record), format_, command=mending)
         why = "not scored: the file has errors; mend it, or score it with --force"
         print(why, file=sys.stderr)
         return 1

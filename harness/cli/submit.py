@@ -54,7 +54,7 @@ def submit(
         else:
             forms.refuse_other_forms(context, forms.CONFIG, "of several folds the last is taken")
             read = config_.read(source, set_ or [])
-            done = write(read, model, out, repeat=repeat, all_events=all_events, where=str(source))
+            done = write(read, model, out, repeat=repeat, all_events=all_events)
     say(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
     if all_events:
         note("note  for an upload alone, not to be scored here: it has seen the held-out days")

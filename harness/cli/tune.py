@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+import typer
+
 from harness.cli import options
 from harness.cli.output import bars, note, say, show, stdout_to_stderr, to_type
 from harness.core.errors import printable
@@ -14,7 +16,9 @@ def tune(
     config: options.ConfigArgument = None,
     config_option: options.ConfigOption = None,
     model: Annotated[list[str] | None, "Only this model, and others named so; repeatable."] = None,
-    trials: Annotated[int | None, "How many a model; 30."] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="How many a model; 30.")
+    ] = None,
     search: Annotated[
         Literal["random", "grid", "tpe"] | None, "The order of trials; random."
     ] = None,
@@ -43,9 +47,12 @@ def tune(
     from harness.tuning.tuning import tune as tune_
 
     config = options.config_of(config, config_option)
-    keys = {"tune.trials": trials, "tune.search": search}
-    overrides = [f"{key}={value}" for key, value in keys.items() if value is not None]
-    settings = config_.read(config, [*(set_ or []), *overrides])
+    settings = config_.read(config, set_ or [])
+    keys = {"trials": trials, "search": search}
+    update = {key: value for key, value in keys.items() if value is not None}
+    if update:  # not as --set: messages on the config must not speak of what was not typed
+        changed = settings.tune.model_copy(update=update)
+        settings = settings.model_copy(update={"tune": changed})
     path = out or config.with_name(f"{config.stem}-tuned.toml")
     target = path.absolute()  # a model may go elsewhere
     refuse_overwriting(target, [config], force=force)

@@ -47,7 +47,7 @@ def validate(
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
     began = time.perf_counter()
-    terms = Terms(**submission)
+    terms = Terms(submission)
     if terms.folds > 1:
         note(f"note  {which_fold(terms.folds, terms.folds)}")
     if fix is not None:
@@ -69,13 +69,13 @@ def tell(
     document: Callable[[], object],
     format_: Format,
     seconds: float | None = None,
-    fix: str = "--fix OUT",
+    command: str = "",
 ) -> None:
     """Print what is wrong with a submission, and what to type to mend it; `document` gives JSON."""
     from harness.submission import problems
 
     if format_ == "table":
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(problems.text(validation, seconds, width, fix))
+        print(problems.text(validation, seconds, width, command))
     else:
         show_parts(format_, document, validation.sheets(), validation.records())

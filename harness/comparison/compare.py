@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Unpack, overload
 
 from harness.comparison.runs import metric_of, models_of, open_runs, profile_of, users_of_runs
 from harness.comparison.standings import ComparedSubmissions
 from harness.comparison.submissions import (
+    ComparisonOptions,
+    RankOptions,
     are_submissions,
     compare_submissions,
     copies,
-    refuse_options,
     rules_of,
 )
 from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.progress import stopwatch
 from harness.core.steps import of_one
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
-from harness.metrics import Metric
 from harness.results.record import Evaluation
 from harness.results.run import Run
-from harness.scoring.options import SubmissionOptions, list_of, require
+from harness.scoring.options import list_of
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
 from harness.stats.pairwise import Comparison, pair_table
@@ -85,26 +85,24 @@ class Compared(Shown):
         return self.comparison.records(self.shake_up)
 
 
-class RunOptions(TypedDict, total=False):
+class RunOptions(ComparisonOptions, total=False):
     """What `compare` takes with runs."""
 
-    metric: str | Metric | None
     models: Sequence[str]
     baseline: str | None
     all_pairs: bool
-    correction: str | None
-    resamples: int | None
-    seed: int | None
     public_shares: Sequence[float] | None
     slices: Sequence[str]
 
 
-class CompareOptions(RunOptions, SubmissionOptions, total=False):
-    """What `compare` takes; some goes with submissions alone."""
+class PairOptions(RankOptions, total=False):
+    """What `compare` takes with submissions."""
 
-    k: int | None
-    strict: bool
-    force: bool
+    baseline: str | None
+
+
+class CompareOptions(RunOptions, PairOptions, total=False):
+    """What `compare` takes."""
 
 
 @overload
@@ -115,22 +113,7 @@ def compare(*of: Path | str | Run, **options: Unpack[RunOptions]) -> Compared: .
 def compare(*of: Any, **options: Unpack[CompareOptions]) -> ComparedSubmissions: ...
 
 
-def compare(
-    *of: Any,
-    metric: str | Metric | None = None,
-    k: int | None = None,
-    models: Sequence[str] = (),
-    baseline: str | None = None,
-    all_pairs: bool = False,
-    correction: str | None = None,
-    resamples: int | None = None,
-    seed: int | None = None,
-    public_shares: Sequence[float] | None = None,
-    slices: Sequence[str] = (),
-    strict: bool = False,
-    force: bool = False,
-    **options: Unpack[SubmissionOptions],
-) -> Compared | ComparedSubmissions:
+def compare(*of: Any, **options: Unpack[CompareOptions]) -> Compared | ComparedSubmissions:
     """Compare the models of runs on one evaluation set, or submissions by one solution.
 
     What is not named is as ``[compare]`` of the first run or of `config` has it, and its seed.
@@ -162,7 +145,7 @@ def compare(
     slices : sequence of str
         Of runs, columns to slice the users by: ``activity``, ``truth``, ``repeats``, or what
         ``[compare] slices`` of the run named.
-    k, strict, force, **options
+    k, strict, force, solution, config, …
         Of submissions, as of `harness.score`.
 
     Raises
@@ -173,31 +156,16 @@ def compare(
         No such run, file, metric or model; other evaluation sets; fewer than two to compare; a run
         folder that was changed or damaged.
     """
-    require(str, "a name", baseline=baseline, correction=correction)
-    require(bool, "True or False", all_pairs=all_pairs, strict=strict, force=force)
-    if are_submissions(options, k=k, strict=strict, force=force):
-        refuse_options(
-            "runs; leave it out",
-            models=models,
-            all_pairs=all_pairs,
-            public_shares=public_shares,
-            slices=slices,
-        )
-        return compare_submissions(
-            ComparedSubmissions,
-            of,
-            options,
-            metric=metric,
-            k=k,
-            baseline=baseline,
-            correction=correction,
-            resamples=resamples,
-            seed=seed,
-            strict=strict,
-            force=force,
-        )
-    names = list_of(str, "models", models, "names of models")
-    columns = list_of(str, "slices", slices, "names of columns")
+    if are_submissions(compare, options, RunOptions, PairOptions):
+        return compare_submissions(of, options, baseline=options.get("baseline"))
+    return _compare_runs(of, options)
+
+
+def _compare_runs(of: Sequence[Any], options: RunOptions) -> Compared:
+    baseline, all_pairs = options.get("baseline"), options.get("all_pairs", False)
+    metric, public_shares = options.get("metric"), options.get("public_shares")
+    names = list_of(str, "models", options.get("models", ()), "names of models")
+    columns = list_of(str, "slices", options.get("slices", ()), "names of columns")
     shares = None
     if public_shares is not None:
         shares = list_of(Real, "public_shares", public_shares, "numbers between 0 and 1")
@@ -211,7 +179,7 @@ def compare(
     config, known = run.settings, models_of(runs, by)
     if baseline is None and not all_pairs and config.compare.baseline in known:
         baseline = config.compare.baseline
-    rules = rules_of(config, baseline, correction, resamples, seed)
+    rules = rules_of(config, baseline, options)
     for name in names:
         if name not in known:
             raise UsageError(f'no model "{name}"; {suggest(name, known)}')
@@ -232,11 +200,6 @@ def compare(
     )
     comparison = figures.comparison
     assert comparison is not None, "pairs are asked for"  # noqa: S101
-    estimates = {name: figures.estimates[name, by] for name in known}
-    if folds is not None:
-        means = [folds.means_of(known, by, fold) for fold in range(len(folds.sizes))]
-        comparison = comparison.over_folds(means, by)
-        estimates = {name: replace(e, mean=folds.mean((name, by))) for name, e in estimates.items()}
     _log.info("compared %s, %s", counted(len(comparison.pairs), "pair"), took())
     return Compared(
         evaluation=run.evaluation,
@@ -245,7 +208,7 @@ def compare(
             ComparedModel(
                 name=name,
                 run=", ".join(str(run.folder) for run in known[name][1]),
-                metrics={str(by): estimates[name]},
+                metrics={str(by): figures.estimates[name, by]},
             )
             for name in comparison.means
         ),

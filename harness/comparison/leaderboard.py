@@ -11,14 +11,13 @@ from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 from harness.comparison.runs import refuse_lists
 from harness.comparison.standings import Ranking
-from harness.comparison.submissions import are_submissions, compare_submissions, refuse_options
+from harness.comparison.submissions import RankOptions, are_submissions, compare_submissions
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
 from harness.core.io import as_path, exists
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
 from harness.metrics import Better, Metric
 from harness.results.run import Run, read
-from harness.scoring.options import SubmissionOptions, require
 from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
 
@@ -129,20 +128,13 @@ class FolderOptions(TypedDict, total=False):
     """What `leaderboard` takes with a folder of runs."""
 
     metric: str | Metric | None
-    sort: Sort
+    sort: Sort | None
     model: str | None
     evaluation_set: str | None
 
 
-class LeaderboardOptions(FolderOptions, SubmissionOptions, total=False):
-    """What `leaderboard` takes; some goes with submissions alone."""
-
-    k: int | None
-    correction: str | None
-    resamples: int | None
-    seed: int | None
-    strict: bool
-    force: bool
+class LeaderboardOptions(FolderOptions, RankOptions, total=False):
+    """What `leaderboard` takes."""
 
 
 @overload
@@ -153,20 +145,7 @@ def leaderboard(*of: Path | str, **options: Unpack[FolderOptions]) -> Leaderboar
 def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Ranking: ...
 
 
-def leaderboard(
-    *of: Any,
-    metric: str | Metric | None = None,
-    k: int | None = None,
-    sort: Sort = "score",
-    model: str | None = None,
-    evaluation_set: str | None = None,
-    correction: str | None = None,
-    resamples: int | None = None,
-    seed: int | None = None,
-    strict: bool = False,
-    force: bool = False,
-    **options: Unpack[SubmissionOptions],
-) -> Leaderboard | Ranking:
+def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Leaderboard | Ranking:
     """Rank the runs of a folder by evaluation set, or submissions by one solution.
 
     Parameters
@@ -184,7 +163,7 @@ def leaderboard(
         Of runs, only names that hold this text, in whatever case.
     evaluation_set : str, optional
         Of runs, only the evaluation set whose fingerprint begins so.
-    k, correction, resamples, seed, strict, force, **options
+    k, correction, resamples, seed, strict, force, solution, config, …
         Of submissions, as of `compare`.
 
     Raises
@@ -193,29 +172,11 @@ def leaderboard(
         No such folder or file, no run in it, none left by what is asked for; fewer than two
         submissions that can be scored.
     """
-    require(str, "a text", model=model, evaluation_set=evaluation_set, correction=correction)
-    require(bool, "True or False", strict=strict, force=force)
-    if sort not in get_args(Sort):
+    if are_submissions(leaderboard, options, FolderOptions, RankOptions):
+        return Ranking(**vars(compare_submissions(of, options, skip_failed=True)))
+    if (sort := options.get("sort")) not in (None, *get_args(Sort)):
         raise UsageError(f"sort is {sort!r}; expected {' or '.join(get_args(Sort))}")
-    drawn = {"correction": correction, "resamples": resamples, "seed": seed}
-    if not are_submissions(options, k=k, strict=strict, force=force, **drawn):
-        metric = None if metric is None else str(metric)
-        return _rank_runs(_folder_of(of), metric, sort, model or "", evaluation_set or "")
-    order = None if sort == "score" else sort
-    refuse_options("runs; leave it out", sort=order, model=model, evaluation_set=evaluation_set)
-    return compare_submissions(
-        Ranking,
-        of,
-        options,
-        metric=metric,
-        k=k,
-        baseline=None,
-        correction=correction,
-        resamples=resamples,
-        seed=seed,
-        strict=strict,
-        force=force,
-    )
+    return _rank_runs(_folder_of(of), options)
 
 
 def _folder_of(of: Sequence[Any]) -> Path:
@@ -228,9 +189,10 @@ def _folder_of(of: Sequence[Any]) -> Path:
     return folder
 
 
-def _rank_runs(
-    folder: Path, metric: str | None, sort: Sort, model: str, evaluation_set: str
-) -> Leaderboard:
+def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
+    sort, by = options.get("sort") or "score", options.get("metric")
+    metric = None if by is None else str(by).rsplit("/", 1)[-1]
+    model, evaluation_set = options.get("model") or "", options.get("evaluation_set") or ""
     runs, left_out = list[Run](), list[str]()
     for path in sorted(folder.rglob("result.json")):
         parts = path.relative_to(folder).parts
@@ -252,7 +214,6 @@ def _rank_runs(
     if not names:
         known = ", ".join(name[:_SHORT] for name in sets)
         raise UsageError(f'no run has an evaluation set "{evaluation_set}…"; there are {known}')
-    metric = metric and metric.rsplit("/", 1)[-1]
     groups = [_group(sets[name], metric, sort, model, left_out) for name in names]
     kept = tuple(group for group in groups if group is not None and group.entries)
     if not kept:

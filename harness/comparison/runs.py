@@ -130,8 +130,9 @@ def profile_of(run: Run, columns: Sequence[str]) -> pl.DataFrame:
         if name == USER or name not in users.columns:
             known = [column for column in users.columns if column != USER]
             raise UsageError(
-                f'{path}: knows no "{name}" of the users; {suggest(name, known)}; a column of the '
-                f'table of users is there after a run with [compare] slices = ["{name}"]'
+                f'{run.folder}: has no column "{name}" to slice users by, but {", ".join(known)}; '
+                f"for another column of the table of users, add it to [compare] slices of the "
+                "config and run that again"
             )
         if users[name].dtype.is_nested() or users[name].dtype == pl.Binary:
             raise DataError(

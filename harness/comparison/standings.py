@@ -254,12 +254,11 @@ def _notes(compared: ComparedSubmissions) -> list[str]:
     names: dict[str, list[str]] = {}
     for name, submitted in compared.submissions.items():
         parts = left_out_lines(submitted.left_out)
-        if submitted.errors:
-            parts.append(f"{counted(submitted.errors, 'kind')} of errors, forced")
-        if submitted.warnings:
-            parts.append(f"{counted(submitted.warnings, 'kind')} of warnings")
-        if submitted.codes:
-            parts[-1] += f" ({', '.join(submitted.codes)})"
+        errors, warnings = submitted.codes[: submitted.errors], submitted.codes[submitted.errors :]
+        if errors:
+            parts.append(f"scored with {counted(len(errors), 'error')}: {', '.join(errors)}")
+        if warnings:
+            parts.append(f"{counted(len(warnings), 'warning')}: {', '.join(warnings)}")
         if parts:
             names.setdefault("; ".join(parts), []).append(name)
     lines += [f"note  {_first(same)}: {text}" for text, same in names.items()]

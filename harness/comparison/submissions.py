@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict
 
 import polars as pl
 
 from harness.comparison.runs import refuse_twice
-from harness.comparison.standings import Board, ComparedSubmissions, Ranking, Standing, Submitted
+from harness.comparison.standings import Board, ComparedSubmissions, Standing, Submitted
 from harness.config import Config
 from harness.core.arrays import Floats
 from harness.core.errors import HarnessError, UsageError, counted, suggest
@@ -18,7 +18,7 @@ from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable, user_scores
 from harness.results.folder import is_run
-from harness.scoring.options import SubmissionOptions, require_known
+from harness.scoring.options import SubmissionOptions, flag_of, refuse_unknown, require_types
 from harness.scoring.score import left_out_lines
 from harness.scoring.submissions import Scorer, SubmissionError, brief
 from harness.scoring.terms import Terms, path_or_frame, which_fold
@@ -30,39 +30,56 @@ from harness.stats.resampling import MOST_RESAMPLES
 from harness.stats.tests import CORRECTIONS
 from harness.submission.rules import RULES
 
-Result = TypeVar("Result", bound=ComparedSubmissions)
+
+class ComparisonOptions(TypedDict, total=False):
+    """The metric of a comparison, and how its pairs are tested."""
+
+    metric: str | Metric | None
+    correction: str | None
+    resamples: int | None
+    seed: int | None
 
 
-def are_submissions(options: SubmissionOptions, **further: object) -> bool:
-    """Return whether a solution or config is named; refuse options of submissions without one."""
-    require_known(options)
-    if options.get("solution") is not None or options.get("config") is not None:
-        return True
-    refuse_options("submissions: name solution= or config= with them", **options, **further)
-    return False
+class RankOptions(ComparisonOptions, SubmissionOptions, total=False):
+    """How submissions are scored and compared."""
+
+    k: int | None
+    strict: bool
+    force: bool
 
 
-def refuse_options(whose: str, **options: object) -> None:
-    """Raise UsageError where an option has a value that goes with something else."""
+def are_submissions(
+    function: Callable[..., Any], options: Mapping[str, Any], of_runs: type, of_submissions: type
+) -> bool:
+    """Return whether a solution or config is named; refuse options that do not go with it.
+
+    `of_runs` and `of_submissions` are the TypedDicts of what `function` takes with either.
+    """
+    refuse_unknown(function, options, of_runs, of_submissions)
+    for kind in (of_runs, of_submissions):
+        require_types(options, kind)
+    named = options.get("solution") is not None or options.get("config") is not None
+    goes, form, other = "submissions", of_runs, "runs"
+    step = "leave it out, or add what they are scored against: --solution or --config"
+    if named:
+        goes, form, other, step = "runs", of_submissions, "submissions", "leave it out"
     for name, value in options.items():
-        empty = isinstance(value, (list, tuple)) and not value
-        if value is not None and value is not False and not empty:
-            raise UsageError(f"{name} goes with {whose}")
+        is_empty = isinstance(value, list | tuple) and not value
+        if name not in form.__annotations__ and not (value is None or value is False or is_empty):
+            raise UsageError(
+                f"{flag_of(name)} (in Python, {name}=) goes with {goes}, not with {other}: {step}"
+            )
+    return named
 
 
-def rules_of(
-    config: Config | None,
-    baseline: str | None,
-    correction: str | None,
-    resamples: int | None,
-    seed: int | None,
-) -> Rules:
-    """Return the rules of a comparison; what is None is the config's, or as without one."""
+def rules_of(config: Config | None, baseline: str | None, options: ComparisonOptions) -> Rules:
+    """Return the rules of a comparison; what is not named is the config's, or as without one."""
     rules = Rules(baseline)
     if config is not None:
         section = config.compare
         rules = Rules(baseline, section.correction, section.resamples, config.evaluation.seed)
-    correction = correction or rules.correction
+    correction = options.get("correction") or rules.correction
+    resamples, seed = options.get("resamples"), options.get("seed")
     resamples = rules.resamples if resamples is None else resamples
     seed = rules.seed if seed is None else seed
     if correction not in CORRECTIONS:
@@ -75,27 +92,22 @@ def rules_of(
 
 
 def compare_submissions(
-    kind: type[Result],
     of: Sequence[Any],
-    options: SubmissionOptions,
+    options: RankOptions,
     *,
-    metric: str | Metric | None,
-    k: int | None,
-    baseline: str | None,
-    correction: str | None,
-    resamples: int | None,
-    seed: int | None,
-    strict: bool,
-    force: bool,
-) -> Result:
+    baseline: str | None = None,
+    skip_failed: bool = False,
+) -> ComparedSubmissions:
     """Return every two submissions compared by one metric, on each leaderboard.
 
-    One that cannot be scored is left out of a `Ranking`, and an error for every other `kind`.
+    One that cannot be scored is an error; with `skip_failed` it is left out, with the reason.
     """
-    terms, submissions = Terms(**options), _named(of)
+    terms, submissions = Terms(options), _named(of)
     files = {str(file): name for name, file in submissions.items() if isinstance(file, Path)}
     baseline = baseline and files.get(baseline, baseline)
-    rules = rules_of(terms.config, baseline, correction, resamples, seed)
+    rules = rules_of(terms.config, baseline, options)
+    metric, k = options.get("metric"), options.get("k")
+    strict, force = options.get("strict", False), options.get("force", False)
     scorer = _scorer(terms, metric, k)
     solution, by = scorer.solution, scorer.solution.metrics[0]
     scores, submitted, notes = dict[str, Floats](), dict[str, Submitted](), list[str]()
@@ -121,7 +133,7 @@ def compare_submissions(
     notes += _notes_on(scorer, is_named=bool(metric or k or terms.config))
     refused = {name: _refusal(error) for name, error in failed.items()}
     reasons = [f"{name}: {reason}" for name, reason in refused.items()]
-    if failed and kind is not Ranking:
+    if failed and not skip_failed:
         raise next(iter(failed.values())) if len(failed) == 1 else UsageError("\n".join(reasons))
     if len(submitted) < 2:
         raise UsageError("\n".join([*notes, _too_few(len(submitted)), *reasons]))
@@ -135,7 +147,7 @@ def compare_submissions(
         boards.append(_board(name, ScoredUsers(hashes[there], tables), by, rules))
     if not boards:
         raise UsageError("; ".join(notes))
-    return kind(
+    return ComparedSubmissions(
         metric=str(by),
         k=solution.k,
         fingerprint=solution.fingerprint,

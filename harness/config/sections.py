@@ -423,6 +423,11 @@ class Config(Section):
         return self.file != IN_PYTHON
 
     @property
+    def by_name(self) -> dict[str, ModelConfig]:
+        """The models by their names, in their order."""
+        return {model.name: model for model in self.models}
+
+    @property
     def n_folds(self) -> int:
         """How many evaluation sets there are."""
         return getattr(self.split, "folds", 1)
@@ -515,8 +520,7 @@ class Config(Section):
 
     def lists_of(self, name: str) -> list[str]:
         """Return the whole paths of a model's files of lists, one a fold; none of a class."""
-        model = next(model for model in self.models if model.name == name)
-        paths = paths_of(model.lists or [])
+        paths = paths_of(self.by_name[name].lists or [])
         return [path if is_given(path) else self._whole(path) for path in paths]
 
     def _whole(self, path: str) -> str:

@@ -79,7 +79,8 @@ class GivenSplit(Section):
     @model_validator(mode="before")
     @classmethod
     def _has_a_second_table(cls, values: Any) -> Any:
-        if isinstance(values, dict) and not values.get("valid"):
+        valid = values.get("valid") if isinstance(values, dict) else values
+        if not valid or (isinstance(valid, list) and "" in valid):
             raise ValueError(
                 'strategy "given" needs valid = "the file with the events to evaluate"'
             )

@@ -11,6 +11,13 @@ from harness.core.errors import UsageError
 P = ParamSpec("P")
 R = TypeVar("R")
 
+WHOLE = (
+    "where events are in buckets, a model that learns from all of them at once is refused; allow "
+    "more memory (--memory; in Python, memory=), name the other models (--model; models=), or use "
+    "one that learns by sums"
+)
+"""What to do in place of `whole`, which `run` had in Python and as an option."""
+
 
 def removed(**hints: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator: a call with one of these parameters raises UsageError with its hint."""

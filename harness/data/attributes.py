@@ -46,9 +46,16 @@ def refuse_strangers(table: AttributeTable, role: str, known: pl.Series, ids: pl
     """Raise DataError where none of the ids of a table, `known`, is one of those of events."""
     if len(known) == 0 or len(ids) == 0 or known.is_in(ids.implode()).any():
         return
+    bare, bare_known = (texts.str.strip_chars_start("0") for texts in (ids, known))
+    cure = "name the column of the same ids"
+    if bare_known.is_in(bare.implode()).any():
+        cure = (
+            "they differ by zeros in front, which are lost where ids are saved as numbers: write "
+            "them as texts in both files"
+        )
     raise DataError(
         f'{table.table.name}: column "{table.id}" describes none of the {role} that have events: '
-        f"events have {_some(ids)}, the table has {_some(known)}; name the column of the same ids"
+        f"events have {_some(ids)}, the table has {_some(known)}; {cure}"
     )
 
 

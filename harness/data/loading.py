@@ -92,6 +92,8 @@ def items_of(
         notes += zeros.notes(layout, met.unique(), described, width)
         if layout.restore_zeros:
             met, described = met.str.zfill(width), described.str.zfill(width)
+    elif layout.id_width is None:
+        notes += zeros.note_of_shorter(met)
     if layout.items is not None and described is not None:
         attributes.refuse_strangers(layout.items, "items", described, met)
     ids, at = index_of(met, described)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from harness.core.errors import DataError, counted
@@ -44,6 +45,30 @@ def notes(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) ->
     if 0 in short or in_both_forms:
         raise DataError(f"{layout.events[0].table.path.parent}: {what}\n{CURE}")
     return [f"LOST ZEROS: {what}; an upload with such ids would hit nothing and score 0; {CURE}"]
+
+
+def note_of_shorter(ids: pl.Series) -> list[str]:
+    """Return a note where most whole numbers have zeros in front, and some are shorter without.
+
+    Nothing is known of how long the ids of such a log should be.
+    """
+    padded = ids.filter(ids.str.starts_with("0")).unique()
+    padded = padded.filter(padded.str.contains("^0[0-9]+$"))
+    if padded.is_empty():
+        return []
+    width = int(np.bincount(padded.str.len_bytes().to_numpy()).argmax())
+    padded = padded.filter(padded.str.len_bytes() == width)
+    plain = ids.filter((ids.str.len_bytes() < width) & ids.str.contains("^[1-9][0-9]*$")).unique()
+    if not 0 < len(plain) < len(padded):
+        return []
+    are = "is a shorter number" if len(plain) == 1 else "are shorter numbers"
+    of = counted(ids.n_unique(), "item id")
+    return [
+        f'{len(plain):,} of {of} {are} without zeros in front, such as "{plain.sort()[0]}", and '
+        f'{len(padded):,} have {width} digits with them, such as "{padded.sort()[0]}": if some '
+        "were saved as numbers, which takes zeros, write them as texts again; now they are other "
+        "items"
+    ]
 
 
 def _losses(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> str:

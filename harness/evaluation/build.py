@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, cast
@@ -145,16 +145,16 @@ class Factories:
     """The models of a config, or some and their base models; classes are loaded once."""
 
     def __init__(self, config: Config, names: Sequence[str] = ()) -> None:
-        self.settings = {model.name: model for model in config.models}
-        parts = base_models_first(self.settings, names or self.settings)
-        self.by_name = {name: Factory(config, self.settings[name]) for name in parts}
+        self.config = config
+        parts = base_models_first(config, names or config.by_name)
+        self.by_name = {name: Factory(config, config.by_name[name]) for name in parts}
 
     def make(self, names: Sequence[str], repeat: int = 0) -> dict[str, Recommender]:
         """Return one repeat of models by name; each base model is made once for all of them."""
-        bases = {base for model in self.settings.values() for base in model.base_models}
+        bases = {base for model in self.config.models for base in model.base_models}
         models = dict[str, Recommender]()
-        for name in base_models_first(self.settings, names):
-            settings, make = self.settings[name], partial(self.by_name[name].make, repeat)
+        for name in base_models_first(self.config, names):
+            settings, make = self.config.by_name[name], partial(self.by_name[name].make, repeat)
             base_models = [models[base] for base in settings.base_models]
             # A file of lists learns nothing that could be shared.
             is_shared = name in bases and settings.use is not None
@@ -163,14 +163,14 @@ class Factories:
 
     def seeded(self, name: str) -> bool:
         """Return whether a model, or one that it is made of, has a seed."""
-        return any(self.by_name[part].seeds for part in base_models_first(self.settings, [name]))
+        return any(self.by_name[part].seeds for part in base_models_first(self.config, [name]))
 
 
-def base_models_first(settings: Mapping[str, ModelConfig], names: Iterable[str]) -> list[str]:
+def base_models_first(config: Config, names: Iterable[str]) -> list[str]:
     """Return models and all that they are made of, base models before what is made of them."""
     ordered = list[str]()
     for name in names:
-        parts = base_models_first(settings, settings[name].base_models)
+        parts = base_models_first(config, config.by_name[name].base_models)
         ordered += [part for part in (*parts, name) if part not in ordered]
     return ordered
 
@@ -178,9 +178,8 @@ def base_models_first(settings: Mapping[str, ModelConfig], names: Iterable[str])
 def only(config: Config, names: Sequence[str]) -> Config:
     """Return a config of some of its models, and of those that they are made of."""
     for name in names:
-        model_of(config, name, where=config.file)
-    settings = {model.name: model for model in config.models}
-    return with_models(config, base_models_first(settings, names))
+        model_of(config, name)
+    return with_models(config, base_models_first(config, names))
 
 
 def with_models(config: Config, names: Sequence[str]) -> Config:

@@ -37,8 +37,6 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 Asked = tuple[list[Answers], Mapping[str, float], str | None]
 """Answers of each repeat, the seconds of each step, and why a worker does not keep them."""
-_FACTS = ("drawn", "refusal", "changes")
-"""What is kept of an answer beside its lists; files of lists, which have notes, are read again."""
 _FOLDER = "models"
 """Of the cache, where finished models lie."""
 _MOST = 10_000_000_000
@@ -106,7 +104,10 @@ def _write(
         np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
         if answer.left_out is not None:
             np.save(folder / f"others-{repeat}.npy", answer.left_out.items, allow_pickle=False)
-    repeats = [{name: getattr(answer, name) for name in _FACTS} for answer in answers]
+    repeats = [
+        {"drawn": answer.drawn, "refusal": answer.refusal, "changes": answer.changes}
+        for answer in answers  # files of lists, which have notes, are read again
+    ]
     return {"size": size, "seconds": seconds, "repeats": repeats}
 
 
@@ -118,8 +119,7 @@ def _read(name: str, folder: Path, notes: dict[str, Any]) -> Callable[[Task], As
             Recommendations(np.load(path, mmap_mode="r")) if path.exists() else None
             for path in (folder / f"lists-{repeat}.npy", folder / f"others-{repeat}.npy")
         )
-        known = {fact: facts[fact] for fact in _FACTS}
-        answers.append(Answers(cast(Recommendations, lists), left_out, **known))
+        answers.append(Answers(cast(Recommendations, lists), left_out, **facts))
 
     def of_task(task: Task) -> Asked:
         if _size(task) != notes["size"]:
@@ -206,8 +206,7 @@ def is_known(config: Config, name: str) -> bool:
 
 
 def _with_base_models(config: Config, name: str) -> list[ModelConfig]:
-    settings = {model.name: model for model in config.models}
-    return [settings[part] for part in sorted({*base_models_first(settings, [name]), name})]
+    return [config.by_name[part] for part in sorted(base_models_first(config, [name]))]
 
 
 def _record(config: Config, name: str) -> sources.Record:

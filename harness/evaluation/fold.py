@@ -148,14 +148,13 @@ class Fold:
 class Users:
     """The evaluated users of a fold, in memory or in buckets, and what metrics need.
 
-    `profile` is that of `harness.protocol.users.of_events`, `events` are how many are in memory at
-    once, and `ask` returns the answers of a model for all users, those of every repeat.
+    `profile` is that of `harness.protocol.users.of_events`, and `ask` returns the answers of a
+    model for all users, those of every repeat.
     """
 
     task: Task
     profile: pl.DataFrame
     catalogue: Catalogue | None
-    events: int
     ask: Callable[[ModelConfig], list[Answers]]
 
 

@@ -121,17 +121,13 @@ def over_folds(
             folds=folds,
             against_chance=lawful,
         )
-    comparison = figures.comparison
-    if comparison is not None:
-        means = [folds.means_of(names, metrics[0], fold) for fold in range(len(runs))]
-        comparison = comparison.over_folds(means, metrics[0])
     models = []
     for model in last.models:
         by_fold = [run.record.model(model.name) for run in runs]
         update = {
             "lists": tuple(config.lists_of(model.name)),
             "metrics": {
-                str(metric): _estimate(metric, by_fold, part, folds, figures) for metric in metrics
+                str(metric): _estimate(metric, by_fold, part, figures) for metric in metrics
             },
             "vs_random": figures.verdicts.get(model.name),
             "curve": _means([record.curve for record in by_fold]),
@@ -150,7 +146,7 @@ def over_folds(
         models=best_first(models, metrics[0]),
         failed=failures.records(config),
         chance=_chance([fold.chance for fold in records], independent=not held_out.overlaps),
-        comparison=comparison,
+        comparison=figures.comparison,
         shake_up=figures.shake_ups,
         slices=(),
         bridge=None,
@@ -170,7 +166,6 @@ def _estimate(
     metric: Metric,
     by_fold: Sequence[ModelRecord],
     part: Sequence[ScoredFold],
-    folds: Folds,
     figures: Figures,
 ) -> ModelEstimate:
     name = by_fold[0].name
@@ -178,7 +173,7 @@ def _estimate(
         repeats = [fold.tables[name].of_repeats(metric) for fold in part]
         estimate = of_set(np.mean(repeats, axis=0).tolist())
     else:
-        estimate = replace(figures.estimates[name, metric], mean=folds.mean((name, metric)))
+        estimate = figures.estimates[name, metric]
     # Where no fold has a spread over repeats, they are all the same.
     random = any(model.metrics[str(metric)].sd_repeats is not None for model in by_fold)
     return estimate if random else replace(estimate, sd_repeats=None)
@@ -229,12 +224,13 @@ def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
         notes.append(
             "folds overlap, so no model is judged against chance, which takes them for independent"
         )
-    if folds.few:
-        number, least = min(folds.few.items(), key=lambda fold: fold[1])
+    least = min(folds.sizes)
+    if least < FEWEST:
+        users = counted(least, "user")
         notes.append(
-            f"fold {number} has {counted(least, 'user')}, fewer than {FEWEST}: no model is judged "
-            "against chance, and intervals and tests rest on these few (a single user leaves no "
-            "intervals); take fewer folds"
+            f"fold {folds.sizes.index(least) + 1} has {users}, fewer than {FEWEST}: no model is "
+            "judged against chance, and intervals and tests rest on these few (a single user "
+            "leaves no intervals); take fewer folds"
         )
     return notes
 

@@ -38,8 +38,7 @@ class PrecomputedLists:
     """
 
     def __init__(self, name: str, config: Config) -> None:
-        lists = next(model.lists for model in config.models if model.name == name)
-        file = paths_of(lists or "")[-1]
+        file = paths_of(config.by_name[name].lists or "")[-1]
         self.name, self.config = name, config
         self.source: Path | pl.DataFrame = config.folder / file
         if is_given(file):
@@ -91,7 +90,7 @@ class PrecomputedLists:
         # Reading asks for no truth: nothing is scored here.
         nothing = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
         solution = Solution(users, items, Judgments(nothing, nothing.sizes), k=k)
-        against = Terms(config=self.config).against().scored_by(solution)
+        against = Terms({"config": self.config}).against().scored_by(solution)
         examined = examine(self.source, against, solution, places=k)
         if not examined.validation.valid and not force:
             refusal = "these lists have errors; mend them"
@@ -105,7 +104,7 @@ class PrecomputedLists:
             raise DataError(f'model "{self.name}": {error}') from error
         words = {"SUB301": "a row has no item"} if examined.against.long else {}
         return lists, tuple(
-            f"{p.code} {words.get(p.code, p.message)}" + f" (× {p.count:,})" * (p.count > 1)
+            f"{p.code} {words.get(p.code, p.message)}{f' (× {p.count:,})' if p.count > 1 else ''}"
             for p in examined.validation.problems
             if p.code in _OF_PLACES or p.code in words
         )

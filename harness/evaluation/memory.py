@@ -11,6 +11,7 @@ from harness.config import Config
 from harness.core.errors import UsageError, counted
 from harness.data.buckets import estimated_rows
 from harness.data.layout import Layout
+from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.task import asked
 
 BASE, AN_EVENT = 300_000_000, 42
@@ -67,9 +68,13 @@ def needed(layout: Layout) -> int:
 
 
 def require_memory(
-    config: Config, users: int, events: int, candidates: int, limit: Limit | None
+    config: Config, selected: EvaluationSet, n_folds: int, events: int, limit: Limit | None
 ) -> None:
-    """Raise UsageError where a run needs more memory than there is: the system would swap."""
+    """Raise UsageError where a run needs more memory than there is: the system would swap.
+
+    The values of all folds are held; `events` are in memory at once.
+    """
+    users, candidates = len(selected.users) * n_folds, len(selected.candidates)
     lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))
     a_list = 2 * 4 * min(config.evaluation.k, candidates) + _A_VALUE * n_metrics
     needed = BASE + AN_EVENT * events + users * (_A_USER + lists * a_list)

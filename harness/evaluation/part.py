@@ -42,8 +42,6 @@ class EvaluatedPart(ProfiledUsers):
 
     Attributes
     ----------
-    law : Law, optional
-        What a random ranking would score for each user, where it is known.
     sums : mapping
         What is known of all users when those of all parts are added up: of the evaluation set, and
         by model.
@@ -51,7 +49,6 @@ class EvaluatedPart(ProfiledUsers):
         Of each repeat.
     """
 
-    law: Law | None
     sums: Mapping[Any, Any]
     lists: Mapping[str, Sequence[Recommendations]]
 

@@ -32,7 +32,7 @@ from harness.evaluation.assemble import assemble
 from harness.evaluation.finished import Finished
 from harness.evaluation.fold import Failures, Fold, Models, Users, ask_in_memory
 from harness.evaluation.folds import require_windows
-from harness.evaluation.memory import Limit
+from harness.evaluation.memory import Limit, require_memory
 from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate_part
 from harness.evaluation.plan import Learner, learn, of_all_events
 from harness.models.recommendations import Recommendations
@@ -54,7 +54,7 @@ Part = TypeVar("Part", covariant=True)
 Other = TypeVar("Other")
 
 
-def _ask_in_buckets(buckets: Buckets, fold: Fold) -> Users:
+def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold) -> Users:
     """Ask models, which learn from sums, for the lists of each bucket's users; return all users.
 
     Files of lists are read later, for all users. The task has no events; positions of users are
@@ -88,6 +88,7 @@ def _ask_in_buckets(buckets: Buckets, fold: Fold) -> Users:
     seconds = observer.seconds["recommend"]
     observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
     log_evaluation_set(every, observer)
+    require_memory(config, every, fold.n_folds, max(buckets.known.events), limit)
     all_users = Task(config, data, plan.split, every, others)
 
     def ask(settings: ModelConfig) -> list[Answers]:
@@ -99,7 +100,7 @@ def _ask_in_buckets(buckets: Buckets, fold: Fold) -> Users:
     with observer.step("users"):
         catalogue = plan.catalogue((*fold.metrics, *describing(every.k)), total)
     profile = pl.concat(profiles)[order]
-    return Users(all_users, profile, catalogue, max(buckets.known.events), ask)
+    return Users(all_users, profile, catalogue, ask)
 
 
 def _of_all_users(buckets: Sequence[Answers], order: Int64, others_order: Int64) -> Answers:
@@ -152,7 +153,7 @@ def in_buckets(
         n_events = counted(sum(buckets.known.events), "event")
         observer.log(f"read {n_events} into buckets, {observer.seconds['read']:.1f} s")
         require_windows(config, buckets.empty())
-        yield partial(_ask_in_buckets, buckets)
+        yield partial(_ask_in_buckets, buckets, limit)
 
 
 class Parts(Protocol[Part]):

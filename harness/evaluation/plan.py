@@ -221,22 +221,26 @@ def _fit(
 
 
 def _caught(name: str, steps: Steps, clock: Clock, failures: Failures) -> Steps:
-    """Yield a model's steps until it has learnt, or fails here or where its parts are."""
-    sums: Any = {}
+    """Yield a model's steps, each as `_sums_of` takes it, until the model has learnt or failed.
+
+    What is sent back adds up over the parts: "sums" of the parts where the step went well, and
+    "failed", what the model raised in the others. One part that failed ends the model.
+    """
+    total: Any = {}
     while name not in failures.errors:
         step = None
         with failures.caught(name), clock.step("fit"):
-            if "failed" in sums:
-                raise RecommenderError(min(sums["failed"]))
-            # Taken out: no name holds a total while the next one is made.
-            step = after(steps, sums.pop("sums", None))
-        if step is None:
+            if "failed" in total:
+                raise RecommenderError(min(total["failed"]))
+            # Taken out: no name holds sums while the next ones are made.
+            step = after(steps, total.pop("sums", None))
+        if step is None:  # it has learnt, or failed just now
             return
-        sums = yield partial(_sums_of, name, step, clock, failures)
+        total = yield partial(_sums_of, name, step, clock, failures)
 
 
 def _sums_of(name: str, step: Step, clock: Clock, failures: Failures, part: Train) -> Sums:
-    """Return a model's sums of a part, or what it raised."""
+    """Return a part's sums of a model as "sums", or what it raised as "failed"."""
     if name not in failures.errors:
         with failures.caught(name), clock.step("fit"):
             return {"sums": step(part)}

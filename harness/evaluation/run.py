@@ -15,7 +15,7 @@ from typing import Any
 from harness.config import Config
 from harness.core.errors import printable
 from harness.core.progress import Observer
-from harness.core.removed import removed
+from harness.core.removed import WHOLE, removed
 from harness.core.steps import of_one
 from harness.core.workers import Workers
 from harness.evaluation import memory as memory_needs
@@ -40,10 +40,7 @@ from harness.results.run import Run
 _log = logging.getLogger(__name__)
 
 
-@removed(
-    whole="where events are in buckets, a model that learns from all of them at once is refused: "
-    "allow more (memory=), leave it out (models=), or use one that learns by sums"
-)
+@removed(whole=WHOLE)
 def run(
     config: Config | Mapping[str, Any] | str | Path | None = None,
     *,
@@ -129,8 +126,15 @@ def run(
     2    2     1    7
     3    2     2    8
     """
-    keywords = {"events": events, "users": users, "items": items}
-    keywords |= {"data": data, "split": split, "evaluation": evaluation, "compare": compare}
+    keywords = {
+        "events": events,
+        "users": users,
+        "items": items,
+        "data": data,
+        "split": split,
+        "evaluation": evaluation,
+        "compare": compare,
+    }
     config, names = config_of(config, keywords, models)
     refuse_with_frames(config, memory, jobs)
     config = only(config, names) if names else config
@@ -193,14 +197,14 @@ def _on_one_log(
     """Return the run on each fold of the same events, which are read once, and its users."""
     layout, evaluated = folds[0].config.layout(), []
     if limit is None or layout.has_frames or memory_needs.needed(layout) <= limit.size:
-        opened = _in_memory(config, folds, workers)
+        opened = _in_memory(config, folds, workers, limit)
     else:
         opened = in_buckets(config, folds, limit)
     with opened as users_of:
         for fold in folds:
             with named(fold.number, fold.n_folds):
                 # Events go with its users: statistics need memory, too.
-                part, task = _evaluate_users(fold, users_of(fold), workers, held_out, limit)
+                part, task = _evaluate_users(fold, users_of(fold), workers, held_out)
                 ids = task.evaluation_set.candidate_ids
                 run = assemble(fold, task.data, task.split, ids, of_one(part))
                 evaluated.append((replace(run, tables=part.run_tables(ids)), part))
@@ -209,45 +213,42 @@ def _on_one_log(
 
 @contextmanager
 def _in_memory(
-    config: Config, folds: Sequence[Fold], workers: ModelWorkers
+    config: Config, folds: Sequence[Fold], workers: ModelWorkers, limit: Limit | None
 ) -> Iterator[Callable[[Fold], Users]]:
     """Yield what returns the users of a fold, with all events in memory."""
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         data = read_events(folds[0].config, background, folds[0].observer)
-        workers.ready = background.submit(int).result  # behind what writes the cache
+        # What is submitted now is done once the cache is written.
+        workers.ready = background.submit(lambda: None).result
         require_windows(config, data)
         logs = [data] * len(folds)  # each fold takes its own, and the last one lets it go early
         del data
 
         def users_of(fold: Fold) -> Users:
             task = task_on(fold.config, logs.pop(), fold.observer)
+            evaluation_set = task.evaluation_set
+            n_events = len(task.data.events)
+            require_memory(config, evaluation_set, fold.n_folds, n_events, limit)
             # Its fingerprint is asked for last, when nothing is left to do beside.
-            background.submit(getattr, task.evaluation_set, "leaves")
+            background.submit(lambda: evaluation_set.leaves)
             with fold.observer.step("users"):
-                asked_for = (*fold.metrics, *describing(task.evaluation_set.k))
+                asked_for = (*fold.metrics, *describing(evaluation_set.k))
                 catalogue = of_train(task.train, needs(asked_for))
                 profile = of_events(task)
             ask = partial(ask_in_memory, fold, task)
-            return Users(task, profile, catalogue, len(task.data.events), ask)
+            return Users(task, profile, catalogue, ask)
 
         yield users_of
 
 
 def _evaluate_users(
-    fold: Fold, users: Users, workers: ModelWorkers, held_out: HeldOut, limit: Limit | None
+    fold: Fold, users: Users, workers: ModelWorkers, held_out: HeldOut
 ) -> tuple[EvaluatedPart, Task]:
     """Return what all models score on one evaluation set, and its task without events."""
-    config, task, selected = fold.config, users.task, users.task.evaluation_set
-    require_memory(
-        config,
-        users=len(selected.users) * fold.n_folds,  # values of all folds are held
-        events=users.events,
-        candidates=len(selected.candidates),
-        limit=limit,
-    )
-    held_out.add(selected)
+    task, columns = users.task, fold.config.compare.slices
+    held_out.add(task.evaluation_set)
     with fold.observer.step("users"):
-        profile = with_attributes(users.profile, task, config.compare.slices, whole=True)
+        profile = with_attributes(users.profile, task, columns, whole=True)
     with closing(workers.answers(fold, users)) as models:  # workers stop where one raises
         part = evaluate_part(
             task, profile, models, fold.metrics, users.catalogue, fold.failures, fold.clocks

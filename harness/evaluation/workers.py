@@ -121,7 +121,7 @@ class ModelWorkers:
 
 def _ask(fold: Fold, task: Task, ask: Callable[[ModelConfig], list[Answers]], name: str) -> Asked:
     """Return what a model answers here, and keep it for later runs."""
-    answers = ask(next(model for model in fold.config.models if model.name == name))
+    answers = ask(fold.config.by_name[name])
     fold.finished.keep(name, task, answers, fold.clocks[name].seconds)
     return answers, fold.clocks[name].seconds, None
 
@@ -160,7 +160,7 @@ def open_fold(job: Job) -> Callable[[str], Asked]:
 
     def answer(name: str) -> Asked:
         answers, seconds, _ = _ask(models, task, partial(ask_in_memory, models, task), name)
-        background.submit(int).result()  # behind what keeps them
+        background.submit(lambda: None).result()  # done once the answers are kept
         return answers, seconds, finished.unkept.get(name)
 
     return answer

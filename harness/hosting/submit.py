@@ -73,7 +73,6 @@ def submit(
     *,
     repeat: int = 0,
     all_events: bool = False,
-    where: str = "config",
 ) -> Submitted:
     """Write the lists of a config's model for everyone who needs a row.
 
@@ -86,15 +85,13 @@ def submit(
     all_events : bool
         Whether it is for an upload: the model learns from the evaluated days too, and nobody has a
         row for whom the competition does not ask.
-    where : str
-        The config's file, for messages.
 
     Raises
     ------
     HarnessError
         A config, file or model that cannot be used; a file that cannot be written.
     """
-    settings = model_of(config, model, repeat, where)
+    settings = model_of(config, model, repeat)
     refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
     task = make_task(config)
     evaluated, asked = task.evaluation_set, competition.of_config(config)

@@ -109,14 +109,15 @@ def guess_columns(source: Source, draft: Draft) -> None:
             data[role] = column
     missing = [role for role in _ROLES if role not in data]
     if missing:
+        untimed = "; events without times need a split that is given: docs/config.md"
         raise UsageError(
             f"{source.shown}: no column looks like the {' or the '.join(missing)}; of "
             f"{names_of(names)} name {'one' if len(missing) == 1 else 'them'} with "
             f"{' '.join(f'--{role}-column' for role in missing)}"
-            + "; events without times need a split that is given: docs/config.md"
-            * ("time" in missing)
+            f"{untimed if 'time' in missing else ''}"
         )
-    session = ": a session counts as a user" * plain(data["user"]).startswith(("session", "sid"))
+    is_session = plain(data["user"]).startswith(("session", "sid"))
+    session = ": a session counts as a user" if is_session else ""
     draft.lines.append(f"user       column {printable(data['user'])}{session}")
     draft.lines.append(f"item       column {printable(data['item'])}")
     rest = [name for name in names if name not in map(data.get, _ROLES)]
@@ -213,7 +214,10 @@ def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
 def _formats(texts: pl.Series) -> list[str]:
     """Return the ways of writing times that most texts fit; of ways that read alike the first."""
     iso = next(filter(None, (times.pattern_of("iso", text) for text in texts)), None)
-    ways = [("iso", iso)] * (iso is not None) + [(name, name) for name in times.PATTERNS]
+    ways = list[tuple[str, str | None]]()
+    if iso is not None:
+        ways.append(("iso", iso))
+    ways += [(name, name) for name in times.PATTERNS]
     number = texts.cast(pl.Float64, strict=False).median()
     if isinstance(number, float):
         ways += [(unit, None) for unit, low, high in _UNITS if low <= number < high]

@@ -183,7 +183,7 @@ def _leave_out_faults(draft: Draft, target: Path) -> str:
     for column, unread in faults.columns.items():
         name, shown = printable(column), unread.texts.most_common(_SHOWN)
         texts = ", ".join(f'"{printable(text)}"' for text, _ in shown)
-        texts += ", …" * (len(unread.texts) > _SHOWN)
+        texts += ", …" if len(unread.texts) > _SHOWN else ""
         rows = f"{counted(unread.rows, 'row')} with {texts} in {name}"
         if len(unread.texts) > _MOST_TEXTS or unread.rows > most:
             problems.append(f"{rows}, expected {unread.expected}")
@@ -271,7 +271,7 @@ def _choose_hits(data: Dataset | None, draft: Draft) -> str:
         del draft.data["kind"]
         draft.types = []
         return ""
-    line = f"kind       column {name}, with {names_of(types[:5])}{', …' * (len(types) > 5)}"
+    line = f"kind       column {name}, with {names_of(types[:5])}{', …' if len(types) > 5 else ''}"
     funnel = funnel_of(column, types)
     never = [event_type for event_type in types if is_never_truth(event_type)]
     wanted = [event_type for event_type in types if event_type not in never]

@@ -88,7 +88,7 @@ def asked(config: Config) -> tuple[Metric, ...]:
     return tuple(dict.fromkeys(parse(text, config.folder) for text in texts))
 
 
-def model_of(config: Config, name: str, repeat: int = 0, where: str = "config") -> ModelConfig:
+def model_of(config: Config, name: str, repeat: int = 0) -> ModelConfig:
     """Return the section of a config's model.
 
     Raises
@@ -96,13 +96,14 @@ def model_of(config: Config, name: str, repeat: int = 0, where: str = "config") 
     UsageError
         No such model or repeat.
     """
-    names = [one.name for one in config.models]
-    if name not in names:
-        raise UsageError(f'{where}: no model "{name}"; {suggest(name, names)}')
-    model = config.models[names.index(name)]
+    model = config.by_name.get(name)
+    if model is None:
+        raise UsageError(f'{config.file}: no model "{name}"; {suggest(name, config.by_name)}')
     if not 0 <= repeat < model.repeats:
         last = model.repeats - 1
-        raise UsageError(f'{where}: model "{name}" has no repeat {repeat}; the last is {last}')
+        raise UsageError(
+            f'{config.file}: model "{name}" has no repeat {repeat}; the last is {last}'
+        )
     return model
 
 

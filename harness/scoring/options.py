@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from inspect import getfullargspec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypedDict,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from harness.core.errors import UsageError
+from harness.core.errors import UsageError, suggest
 
 if TYPE_CHECKING:
     from harness.config import Config, SubmissionOnly
@@ -62,21 +73,42 @@ class SubmissionOptions(TypedDict, total=False):
     ]
 
 
-_OTHER = ("config", "overrides", "solution", "sample", "items", "ids", "separator")
-"""Options that are no name of a column and no choice of True or False."""
-_CHOICES = ("keep_users_without_items", "row_order")
+_FLAGS = {"models": "--model", "public_shares": "--public-share", "overrides": "--set"}
 
 
-def require_known(options: SubmissionOptions) -> None:
-    """Raise TypeError where an option is none, as a mistyped one; UsageError for a wrong type."""
-    unknown = options.keys() - SubmissionOptions.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"unexpected keyword argument {', '.join(map(repr, sorted(unknown)))}")
-    for name, value in options.items():
-        if name in _CHOICES:
-            require(bool, "True or False", **{name: value})
-        elif name not in _OTHER:
-            require(str, "the name of a column", **{name: value})
+def flag_of(name: str) -> str:
+    """Return how commands call the option that a keyword is."""
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
+def refuse_unknown(function: Callable[..., Any], options: Iterable[str], *kinds: type) -> None:
+    """Raise TypeError where a keyword is neither the function's own nor in a TypedDict of these."""
+    known = [*getfullargspec(function).kwonlyargs]
+    known += [name for kind in kinds for name in kind.__annotations__]
+    for name in options:
+        if name not in known:
+            raise TypeError(
+                f"{function.__name__}() got an unexpected keyword argument {name!r}; "
+                f"{suggest(name, known)}"
+            )
+
+
+@cache
+def types_of(options: type) -> dict[str, Any]:
+    """Return the types of a TypedDict of options, each with its help."""
+    paths = {"Config": Path, "SubmissionOnly": Path}  # these classes are slow to import
+    return get_type_hints(options, localns=paths, include_extras=True)
+
+
+def require_types(options: Mapping[str, Any], kind: type) -> None:
+    """Raise UsageError where `kind` has a text, or True or False, and an option is neither."""
+    for name, hint in types_of(kind).items():
+        plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+        if plain is bool:
+            require(bool, "True or False", **{name: options.get(name)})
+        elif plain == str | None:
+            text = "the name of a column" if name.endswith("_column") else "a text"
+            require(str, text, **{name: options.get(name)})
     list_of(str, "overrides", options.get("overrides") or (), 'texts, such as "evaluation.k=5"')
 
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import DataError, UsageError
 from harness.core.io import as_path
 from harness.delimited.stream import Refused
-from harness.scoring.options import SubmissionOptions, require_known
+from harness.scoring.options import SubmissionOptions, flag_of, require_types
 from harness.submission import expected, format
 from harness.submission.expected import Against
 from harness.submission.format import NAMES, Format, Named, TrueColumns
@@ -40,8 +40,8 @@ class Terms:
         What columns are called, where they are not to be found by themselves.
     """
 
-    def __init__(self, **options: Unpack[SubmissionOptions]) -> None:
-        require_known(options)
+    def __init__(self, options: SubmissionOptions) -> None:
+        require_types(options, SubmissionOptions)
         self._named_files = [path for path in options.values() if isinstance(path, Path)]
         self.config, self.form = _read(options.get("config"), options.get("overrides", ()))
         self.sample = _path(options.get("sample"))
@@ -66,10 +66,8 @@ class Terms:
             self.separator = self.form.submission.separator
             self._separator_as = "as the config says"
         self.keep_users_without_items = options.get("keep_users_without_items", False)
-        chosen = {
-            name for name, value in options.items() if value is not None and value is not False
-        }
-        typed = [f"--{name.replace('_', '-')}" for name in _BESIDE if name in chosen]
+        unset = [name for name, value in options.items() if value is None or value is False]
+        typed = [flag_of(name) for name in _BESIDE if name in options and name not in unset]
         if self.config is not None and typed:
             separator = f"; or add --set 'submission.separator=\"{self.separator}\"'"
             raise UsageError(

@@ -126,7 +126,8 @@ class Estimates:
             sample = Sample.of_moments(first[number]["moments"], freedom=freedom)
             student = intervals.student(sample)
             estimates[key] = ModelEstimate(
-                **vars(estimate_of(key[1], sample)),
+                mean=sample.mean if folds is None else folds.mean(key),
+                ci95=estimate_of(key[1], sample).ci95,
                 sd_repeats=_spread([repeats[r].total / users for r in range(len(repeats))]),
                 ci95_t=student,
                 ci95_bootstrap=None if student is None else intervals.percentile(resampled[key]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 from harness.core.exact_sum import Sums
@@ -38,20 +37,10 @@ def results_of(statistics: Sequence[Statistic], total: Total[Any]) -> list[Any]:
     Source: the summation form of Chu, Kim, Lin, Yu, Bradski, Ng and Olukotun, Map-Reduce for
     Machine Learning on Multicore, NIPS 2006.
     """
-    first: Any = total(partial(_first, statistics))
-    second: Any = total(partial(_second, statistics, first))
-    numbered = enumerate(statistics)
+    numbered = list(enumerate(statistics))
+    first: Any = total(lambda part: {number: s.first(part) for number, s in numbered})
+    second: Any = total(lambda part: {n: s.second(part, first[n]) for n, s in numbered})
     return [statistic.result(first[number], second[number]) for number, statistic in numbered]
-
-
-def _first(statistics: Sequence[Statistic], part: Any) -> Sums:
-    return {number: statistic.first(part) for number, statistic in enumerate(statistics)}
-
-
-def _second(statistics: Sequence[Statistic], first: Any, part: Any) -> Sums:
-    return {
-        number: statistic.second(part, first[number]) for number, statistic in enumerate(statistics)
-    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +94,7 @@ def figures_of(
     return Figures(
         estimates=estimates,
         verdicts=results.get("verdicts", {}),
-        comparison=paired and comparison_of(paired, resampled, metric, rules),
+        comparison=paired and comparison_of(paired, resampled, metric, rules, folds),
         shake_ups=results.get("shake-ups", ()),
         slices=results.get("slices", ()),
     )

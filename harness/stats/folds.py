@@ -43,18 +43,14 @@ class ScoredUsers:
         `harness.core.random.id_hashes` of the users, in the order of the tables.
     there : float64 array, (F, n), optional
         Of several folds, 1 where a user is in a fold, else 0.
+    law : Law, optional
+        What a random ranking would score for each user, where it is known.
     """
 
     hashes: UInt64
     tables: Tables
     there: Floats | None = field(default=None, kw_only=True)
-
-
-@dataclass(frozen=True, eq=False)
-class FoldedUsers(ScoredUsers):
-    """The different users of a part, their scores over all folds, and the law where asked for."""
-
-    law: Law | None
+    law: Law | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +85,6 @@ class Folds:
     def sizes(self) -> list[int]:
         """Users of each fold."""
         return [row[fold] for fold, row in enumerate(self.common)]
-
-    @property
-    def few(self) -> dict[int, int]:
-        """Users of each fold that has fewer than `FEWEST`, by its number from 1."""
-        return {fold: n for fold, n in enumerate(self.sizes, 1) if n < FEWEST}
 
     @property
     def freedom(self) -> float:
@@ -137,10 +128,12 @@ class Folds:
         folds = zip(self.shares, self.means, strict=True)
         return np.array([share * means[key] for share, means in folds])
 
-    def means_of(self, models: Iterable[str], metric: Metric, fold: int) -> dict[str, float]:
-        """Return the mean of some models in a fold, over repeats as well."""
-        repeats = {name: self.means[fold][name, metric][:, None] for name in models}
-        return {name: float(over_repeats(means)[0]) for name, means in repeats.items()}
+    def means_of(self, models: Iterable[str], metric: Metric) -> list[dict[str, float]]:
+        """Return the means of some models in each fold, over repeats as well."""
+        return [
+            {name: float(over_repeats(means[name, metric][:, None])[0]) for name in models}
+            for means in self.means
+        ]
 
     def mean(self, key: Key) -> float:
         """Return the mean over folds and repeats."""
@@ -182,7 +175,7 @@ def _sums(part: Part) -> Sums:
     return {"users": np.array([n]), "common": there @ there.T, "folds": folds}
 
 
-def folded(folds: Folds, part: Part, laws: Sequence[Law] | None = None) -> FoldedUsers:
+def folded(folds: Folds, part: Part, laws: Sequence[Law] | None = None) -> ScoredUsers:
     """Return the different users of a part, each with one value; `laws` are of each fold's users.
 
     Examples
@@ -214,14 +207,14 @@ def folded(folds: Folds, part: Part, laws: Sequence[Law] | None = None) -> Folde
             {metric: _summed(values, rows, folds.shares, n) for metric, values in by_fold.items()}
         )
     if laws is None:
-        return FoldedUsers(hashes, tables, None, there=there)
+        return ScoredUsers(hashes, tables, there=there)
     law = Law(np.zeros(n), np.zeros(n), np.zeros(n), np.ones(n))
     for of_fold, users, share in zip(laws, rows, folds.shares, strict=True):
         law.mean[users] += share * of_fold.mean  # draws of folds are independent
         law.var[users] += share**2 * of_fold.var
         law.third[users] += share**3 * of_fold.third
         law.none[users] *= of_fold.none
-    return FoldedUsers(hashes, tables, law, there=there)
+    return ScoredUsers(hashes, tables, there=there, law=law)
 
 
 def values_of(by_fold: Sequence[Floats], ids: Sequence[pl.Series]) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -25,7 +25,7 @@ from harness.core.table import (
 )
 from harness.metrics import Better, Metric
 from harness.stats import tests
-from harness.stats.folds import Key
+from harness.stats.folds import Folds, Key
 from harness.stats.intervals import LEVEL, Interval, percentile, student
 from harness.stats.paired import Paired, Rules
 from harness.stats.shakeup import FEW, ShakeUp
@@ -143,19 +143,6 @@ class Comparison(Shown):
         describes = self.better == "neither" or any(p.verdict in _APART for p in self.pairs)
         return _APART if describes else ("better", "worse")
 
-    def over_folds(self, means: Sequence[Mapping[str, float]], metric: Metric) -> Comparison:
-        """Return the comparison with the folds in which each model is better, by their means."""
-        sign = metric.definition.sign
-
-        def better(one: str, other: str) -> int:
-            return sum(sign * fold[one] < sign * fold[other] for fold in means)
-
-        pairs = tuple(
-            replace(p, better_folds=(better(p.one, p.other), better(p.other, p.one)))
-            for p in self.pairs
-        )
-        return replace(self, pairs=pairs, folds=len(means))
-
     def sheets(self) -> list[Sheet]:
         """Return the table of pairs."""
         return [pair_table(self)]
@@ -184,18 +171,26 @@ class Comparison(Shown):
 
 
 def comparison_of(
-    paired: Paired, resampled: Mapping[Key, Floats], metric: Metric, rules: Rules
+    paired: Paired,
+    resampled: Mapping[Key, Floats],
+    metric: Metric,
+    rules: Rules,
+    folds: Folds | None = None,
 ) -> Comparison:
     """Return the comparison, by resampled means, (B,), of every model (`Estimates`)."""
     better, correct = metric.definition.better, CORRECTIONS[rules.correction]
+    sign = metric.definition.sign
+    by_fold = [] if folds is None else folds.means_of(paired.means, metric)
+
+    def better_folds(one: str, other: str) -> int:
+        return sum(sign * means[one] < sign * means[other] for means in by_fold)
+
     p = [facts.p for facts in paired.pairs.values()]
     adjusted = correct(p).tolist()
     low, high = (correct(ends) for ends in tests.bounds(p, paired.flips, len(p)))
     near = ((low < LEVEL) & (high >= LEVEL)).tolist()
-    pairs, tested = [], zip(adjusted, near, strict=True)
-    for ((one, other), facts), (p_adjusted, borderline) in zip(
-        paired.pairs.items(), tested, strict=True
-    ):
+    pairs, tested = [], zip(paired.pairs.items(), adjusted, near, strict=True)
+    for ((one, other), facts), p_adjusted, borderline in tested:
         sample, level = facts.sample, paired.means[other]
         wins, losses = facts.higher, facts.lower
         if better == "lower":  # fewer is a win
@@ -219,6 +214,9 @@ def comparison_of(
                 detectable=tests.minimum_detectable_difference(sample),
                 verdict=_word(p_adjusted, sample.mean, better),
                 borderline=borderline,
+                better_folds=(better_folds(one, other), better_folds(other, one))
+                if by_fold
+                else None,
             )
         )
     return Comparison(
@@ -233,6 +231,7 @@ def comparison_of(
         means=paired.means,
         any_hit=paired.any_hit,
         pairs=tuple(pairs),
+        folds=len(by_fold) or 1,
     )
 
 
@@ -280,7 +279,9 @@ def pair_table(
         Column("model", lambda p: printable(p.one), "name"),
         Column("against", lambda p: printable(p.other), "name"),
         Column("difference", lambda p: signed(p.difference, digits)),
-        Column("verdict", lambda p: p.verdict + ", borderline" * p.borderline, "name"),
+        Column(
+            "verdict", lambda p: f"{p.verdict}, borderline" if p.borderline else p.verdict, "name"
+        ),
         Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),

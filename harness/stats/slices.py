@@ -94,9 +94,8 @@ class Slices:
             labels, group_of = _groups(first.get(column, {}))
             groups = np.empty(0, np.int64)
             if group_of:
-                numbers = list(group_of), list(group_of.values())
                 texts = part.texts[column]
-                groups = texts.replace_strict(*numbers, return_dtype=pl.Int64).to_numpy()
+                groups = texts.replace_strict(group_of, return_dtype=pl.Int64).to_numpy()
             rows = [np.flatnonzero(groups == number) for number in range(len(labels))]
             sums[column] = {
                 number: in_threads(moments, [values[users] for values in models])

@@ -250,12 +250,14 @@ _EDGE, _LEAST = 18, 30
 
 
 def text(
-    found: Validation, seconds: float | None, width: int | None = None, fix: str = "--fix OUT"
+    found: Validation, seconds: float | None, width: int | None = None, command: str = ""
 ) -> str:
     """Return the report for a terminal of so many columns, or for a file.
 
-    `fix` is what to type to have a fault mended.
+    `command` is what to type before ``--fix`` to have a fault mended, if another one was typed.
     """
+    fixed = found.path.parent / f"{found.path.name.partition('.')[0]}-fixed.csv"
+    fix = f"{command} --fix {printable(shlex.quote(str(fixed)))}".lstrip()
     counts = [
         counted(len(found.errors), "error"),
         counted(len(found.problems) - len(found.errors), "warning"),

@@ -86,7 +86,7 @@ class Tuned(Shown):
 
     def space(self, model: TunedModel) -> Space:
         """Return the space that a model's parameters were searched in."""
-        return next(m.space for m in self.config.models if m.name == model.name)
+        return self.config.by_name[model.name].space
 
     def sheets(self) -> list[Sheet]:
         """Return a table a model: its best trials, and last the model as it was."""
@@ -227,8 +227,11 @@ def _notes(model: TunedModel) -> list[str]:
         notes.append(f"{model.again:,} of {trials} not made: no other choice of parameters came up")
     for message, times in Counter(trial.error for trial in model.results if trial.error).items():
         notes.append(f"failed{f' {times:,} times' if times > 1 else ''}: {message}")
+    lines = [f"note   {printable(note)}" for note in notes]
+    if not taken:
+        return lines
     reused = f"reused  {' and '.join(taken)}, of an earlier search; --fresh evaluates all anew"
-    return [reused] * bool(taken) + [f"note   {printable(note)}" for note in notes]
+    return [reused, *lines]
 
 
 def shown(value: object) -> str:

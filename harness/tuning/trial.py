@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from harness.config import Config, ModelConfig
@@ -52,6 +52,8 @@ class Trials:
         Where trials are kept, as of `trials_key`.
     fresh : bool
         Whether what is kept is not used.
+    unkept : set of str
+        Why trials are not kept, as it was said: once for all models of a search.
     """
 
     config: Config
@@ -60,11 +62,12 @@ class Trials:
     folds: Sequence[Task]
     evaluation: Entry | None
     fresh: bool
+    unkept: set[str] = field(default_factory=set)
 
     @cached_property
     def model(self) -> ModelConfig:
         """The model as it is."""
-        return next(model for model in self.config.models if model.name == self.name)
+        return self.config.by_name[self.name]
 
     @cached_property
     def _base_models(self) -> list[list[list[Recommender]]]:
@@ -90,8 +93,9 @@ class Trials:
         made = self.made(params)
         if made.mean is not None:
             kept.keep(lambda _: {"score": made})
-        if kept.unkept is not None:
-            _say_unkept(kept.unkept)
+        if kept.unkept is not None and kept.unkept not in self.unkept:
+            self.unkept.add(kept.unkept)
+            _log.warning("trials are not kept for another search: %s", printable(kept.unkept))
         return made
 
     def made(self, params: Params) -> Score:
@@ -113,15 +117,8 @@ class Trials:
         return Score(estimate.mean, estimate.ci95, sum(observer.seconds.values()))
 
 
-@lru_cache(maxsize=1)
-def _say_unkept(why: str) -> None:
-    """Say it once, as it is the same for one trial after the other."""
-    _log.warning("trials are not kept for another search: %s", printable(why))
-
-
 def trials_key(config: Config, metric: Metric) -> Entry | None:
     """Return the key that all trials of a config share, before data is read; None if none do."""
-    _say_unkept.cache_clear()
     rule, source = inner_split(config).model_dump_json(), metric.definition.digest
     if not config.data.cache or (is_own(metric.name) and source is None):
         return None
@@ -141,15 +138,14 @@ def base_models_of(model: ModelConfig, config: Config) -> list[list[Recommender]
 
     Not files of lists, which may know the inner set's days.
     """
-    settings = {model.name: model for model in config.models}
-    for name in base_models_first(settings, [model.name]):
-        if settings[name].lists is not None:
+    for name in base_models_first(config, [model.name]):
+        if config.by_name[name].lists is not None:
             raise UsageError(
                 f'model "{model.name}": base model "{name}" is a file of precomputed lists, '
                 "not made for the inner evaluation set of tuning; leave its space out"
             )
     if not model.base_models:
-        return [[]] * model.repeats
+        return [[] for _ in range(model.repeats)]
     factories = Factories(config, model.base_models)
     made = [factories.make(model.base_models, repeat) for repeat in range(model.repeats)]
     return [[models[base] for base in model.base_models] for models in made]

@@ -86,14 +86,14 @@ def tune(
     users = pl.concat([fold.evaluation_set.user_ids for fold in folds]).n_unique()
     several = len(folds) > 1
     evaluation = Evaluation.of_folds(evaluations, users) if several else evaluations[0]
-    results = dict[str, TunedModel]()
-    best, settings = config, {model.name: model for model in config.models}
+    results, unkept = dict[str, TunedModel](), set[str]()
+    best = config
     with Workers(count - 1) as workers:
-        for name in base_models_first(settings, [*counts]):
+        for name in base_models_first(config, counts):
             if name not in counts:
                 continue
             # An ensemble is tuned on its base models as they will be.
-            trials = Trials(best, name, metric, folds, key, fresh)
+            trials = Trials(best, name, metric, folds, key, fresh, unkept)
             model = _tuned(trials, workers, stamps, counts[name], seed, progress=progress)
             record = TunedRecord(
                 trials=max(model.trials, 1),

@@ -99,6 +99,7 @@ REFUSED = {
     "run exam.toml --engine maybe": "'maybe' is not one of 'local', 'spark'",
     "synth hm --out x --users many": "'--users': found many, expected a whole number",
     f"explain {TRUE} --worst -1": "'--worst': found -1, expected 0 or more",
+    "tune exam.toml --trials 0": "'--trials': found 0, expected 1 or more",
     # What commands refuse.
     "run": "no config; name one: CONFIG, or --config CONFIG",
     "submit --model popular -o own.csv": "no config; name one: CONFIG or RUN, or --config CONFIG",
@@ -112,6 +113,7 @@ REFUSED = {
     "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has no value for a user",
     "explain gone --model popular --user ann": "gone: no such file or run folder",
     "explain thesis --user ann": "thesis: is no run folder: it holds no result.json",
+    "explain one ann --worst 1": "to explain a user, type --user ann",
     "explain one --user ann": "one: which model? name one with --model; allowed: ",
     "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
@@ -120,6 +122,7 @@ REFUSED = {
     "score one --k 3 --strict": "a file of lists, not with a run: leave them out",
     # Options that are gone: what to do instead.
     "validate lists.csv --engine spark": "--engine was removed; leave it out",
+    "run exam.toml --whole refuse": "--whole was removed; leave it out: where events are in",
     "score lists.csv --master local[2]": "harness.spark.evaluate(predictions, truth, metrics)",
 }
 
@@ -379,9 +382,9 @@ def test_a_refused_file_is_mended_as_the_message_says(harness: Cli) -> None:
     truth, lists = "user,item\nann,0012\nbob,0345\n", "user,item\nann,12\nbob,0345\n"
     small.write(Path(), {"bad file.csv": lists, "key.csv": truth})
     options = ("--solution", "key.csv", "--row-order", "--item-column", "item")
-    (mending,) = re.findall("; or harness (.*) OUT", harness("score", "bad file.csv", *options)[1])
-    assert harness(*shlex.split(mending), "good.csv")[0] == 0
-    assert harness("score", "good.csv", *options)[0] == 0
+    (mending,) = re.findall("; or harness (.*)", harness("score", "bad file.csv", *options)[1])
+    assert harness(*shlex.split(mending))[0] == 0
+    assert harness("score", "bad file-fixed.csv", *options)[0] == 0
 
 
 # Names and texts of files steer no terminal.

@@ -1,7 +1,7 @@
 """Every option of every command: one line that shows what it changes, or that it is refused.
 
 A new option needs its example here, and a form in `harness.cli.forms` where it does not go with all
-forms of its command.
+forms of its command; those of runs and of submissions are in the options of `harness.comparison`.
 """
 
 import re
@@ -16,9 +16,13 @@ from conftest import COMMAND, Cli, is_refused
 from small import LOG, POPULAR, RANDOM
 
 from harness import config as config_
-from harness.cli.forms import CONFIG, FILE, FORMS, LOCAL, RUN, RUNS, SPARK, SUBMISSIONS, name_of
+from harness.cli.forms import CONFIG, FILE, FORMS, LOCAL, RUN, SPARK, name_of
+from harness.comparison.compare import PairOptions, RunOptions
+from harness.comparison.leaderboard import FolderOptions
+from harness.comparison.submissions import RankOptions
 from harness.data.datasets import known
 from harness.evaluation.run import run
+from harness.scoring.options import flag_of
 
 COMMANDS = COMMAND.commands  # type: ignore[attr-defined]
 FAILING = {"name": "fails", "use": "fails:Raises"}
@@ -273,6 +277,22 @@ AS_IT_IS = {(command, "--quiet") for command in ("check", "compare", "leaderboar
 """They print their result alone anyway, but for a warning of a cache that others can write to."""
 TYPED = {"--jobs": "--jobs 1"}
 """What an option is typed with where its example is refused by the option parser already."""
+RUNS, SUBMISSIONS = "runs", "submissions"
+
+
+def forms_of(runs: type, submissions: type) -> dict[str, set[str]]:
+    """Return the options that go with runs alone, and with submissions alone."""
+    with_runs, with_submissions = runs.__annotations__.keys(), submissions.__annotations__.keys()
+    return {
+        RUNS: set(map(flag_of, with_runs - with_submissions)),
+        SUBMISSIONS: set(map(flag_of, with_submissions - with_runs)),
+    }
+
+
+ALL_FORMS = FORMS | {
+    "compare": forms_of(RunOptions, PairOptions),
+    "leaderboard": forms_of(FolderOptions, RankOptions),
+}
 FORM_OF = {
     ("run", LOCAL): "run two.toml",
     ("run", SPARK): "run two.toml --engine spark",
@@ -381,9 +401,9 @@ def test_an_option_changes_what_is_done_or_is_refused(folder: Folder, line: str)
 
 
 def test_every_form_has_a_line_and_its_options_are_options() -> None:
-    assert set(FORM_OF) == {(name, form) for name, forms in FORMS.items() for form in forms}
+    assert set(FORM_OF) == {(name, form) for name, forms in ALL_FORMS.items() for form in forms}
     options = {name_of(param) for command in COMMANDS.values() for param in command.params}
-    named = {option for forms in FORMS.values() for own in forms.values() for option in own}
+    named = {option for forms in ALL_FORMS.values() for own in forms.values() for option in own}
     assert named <= options
 
 
@@ -392,8 +412,8 @@ def test_an_option_of_another_form_is_refused(folder: Folder, command: str, form
     """What it goes with is said, and nothing is written."""
     line, examples = FORM_OF[command, form], typed_for(command) | TYPED
     makes_the_other = {"--solution", "--config"} if form == RUNS else set()
-    for other, options in FORMS[command].items():
+    for other, options in ALL_FORMS[command].items():
         for option in set(options) & set(examples) - makes_the_other if other != form else ():
             *done, written = folder.typed(f"{line} {examples[option]}")
-            is_refused(tuple(done), f"{option} goes with {other}, not with {form}: ")
+            is_refused(tuple(done), f"{option} ", f" goes with {other}, not with {form}: ")
             assert written == {}

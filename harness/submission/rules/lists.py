@@ -129,8 +129,7 @@ RULES = (
         "SUB314",
         "one rank twice",
         "{value} has the rank of another item of its list",
-        "give each item of a list a rank of its own; of identical rows harness validate --fix OUT "
-        "keeps one",
+        "give each item of a list a rank of its own; of identical rows --fix keeps one",
         example=BY_RANK.replace(",2\n", ",1\n").encode(),
     ),
     item_rule(

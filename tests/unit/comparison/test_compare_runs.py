@@ -128,11 +128,11 @@ def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
         ({"seed": -1}, ["seed = -1", "from 0"]),
         ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
         ({"public_shares": [float("nan")]}, ["nan", "between 0 and 1"]),
-        ({"slices": ["town"]}, ["users.parquet", '"town"', "activity", 'slices = ["town"]']),
+        ({"slices": ["town"]}, ['run: has no column "town"', "but activity, ", "[compare] slices"]),
         ({"slices": "truth"}, ["slices is 'truth'; expected a list of names of columns"]),
         ({"models": [3]}, ["models is [3]; expected a list of names of models"]),
         ({"public_shares": 0.5}, ["public_shares is 0.5; expected a list of numbers"]),
-        ({"baseline": 3}, ["baseline is 3; expected a name"]),
+        ({"baseline": 3}, ["baseline is 3; expected a text"]),
         ({"all_pairs": 1}, ["all_pairs is 1; expected True or False"]),
     ],
 )

@@ -166,7 +166,7 @@ def test_one_that_cannot_be_scored_is_not_ranked() -> None:
     ("files", "note"),
     [
         ("good few poor", "few: users without a list, who score 0: 3"),
-        ("good half", "good, half: 1 kind of warnings (SUB404)"),
+        ("good half", "good, half: 1 warning: SUB404"),
         ("good twin poor", "good and twin have the same value for every user: is one a copy?"),
         # As a shell's *.csv names it.
         ("good half solution", "solution: is the solution itself, and left out"),
@@ -191,13 +191,13 @@ def test_a_note(files: str, note: str) -> None:
         (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
         (TWO, {"metric": 3}, "metric: found int"),
         (TWO, {"resamples": 5}, "resamples = 5; from 100"),
-        (TWO, {"slices": ["activity"]}, "slices goes with runs"),
+        (TWO, {"slices": ["activity"]}, "--slices; slices=) goes with runs, not"),
         (["good.csv", "./good.csv"], {}, "good.csv: is named twice"),
         ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
         (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
         (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
         (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 says its own cut-off; in Python, k="),
-        (["run"], {"solution": None, "k": 3}, "k goes with submissions; solution="),
+        (["run"], {"solution": None, "k": 3}, "--k; k=) goes with submissions; --solution"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -> None:
@@ -210,12 +210,35 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
     [
         (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
-        (TWO, {"solution": "solution.csv", "model": "x"}, "model goes with runs"),
+        (
+            TWO,
+            {"solution": "solution.csv", "model": "x"},
+            "--model; model=) goes with runs",
+        ),
     ],
 )
 def test_what_cannot_be_ranked_is_refused(of: Any, options: Any, words: str) -> None:
     with refusal(UsageError, *words.split("; ")):
         harness.leaderboard(*of, **options)
+
+
+@pytest.mark.parametrize(
+    ("function", "option", "meant"),
+    [
+        (harness.compare, "basline", "baseline"),
+        (harness.leaderboard, "models", "model"),
+        (harness.score, "metric", "metrics"),
+        (harness.validate, "solutions", "solution"),
+    ],
+)
+def test_an_unknown_option_is_told_from_the_one_that_is_meant(
+    function: Any, option: str, meant: str
+) -> None:
+    name = function.__name__
+    with refusal(
+        TypeError, f"{name}() got an unexpected keyword argument '{option}'", f'"{meant}"'
+    ):
+        function("good.csv", **{option: "x"})
 
 
 def test_equal_submissions_are_noted_once_a_group() -> None:

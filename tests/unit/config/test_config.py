@@ -130,7 +130,7 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
          '[split] strategy "given" goes with layout "table" only'),
         *(({"split": {"strategy": "given"} | keys}, WITHOUT_VALID)
-          for keys in ({}, {"valid_days": 7}, {"valid": []}, {"valid": ""})),
+          for keys in ({}, {"valid_days": 7}, {"valid": []}, {"valid": ""}, {"valid": [""]})),
         ({"data": []}, "[data]: found []; expected keys with values"),
         ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
         ({"data": {"events": None}}, '[data] layout "table" needs events = '),

@@ -192,6 +192,15 @@ def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:
         check_layout("shop", tmp_path)  # type: ignore[arg-type]
 
 
+def test_a_table_that_lost_its_zeros_is_told_from_another_column(tmp_path: Path) -> None:
+    log = "user,item,time\nann,07,2020-01-01\n"
+    small.write(tmp_path, {"log.csv": log, "items.csv": "item,kind\n7,x\n"})
+    tables = events("log.csv", user="user", item="item", time="time")
+    shop = Layout("shop", (tables,), items=attributes("items.csv", id="item"))
+    with refusal(DataError, 'events have "07", the table has "7"; they differ by zeros in front'):
+        check_layout(shop, tmp_path)
+
+
 @pytest.mark.parametrize(("where", "items"), [({}, ["a", "b"]), ({"what": "d"}, ["d"])])
 def test_conditions_are_added(tmp_path: Path, where: dict[str, Any], items: list[str]) -> None:
     module = but('type="sale",', 'type="sale", where={"what": ["a", "b"]},')

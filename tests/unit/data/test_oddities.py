@@ -56,6 +56,23 @@ def test_words_for_missing_ids_are_noted_with_what_leaves_them_out(
     assert told.startswith("log.csv: 5 of 6 rows left out")
 
 
+@pytest.mark.parametrize(
+    ("items", "noted"),
+    [
+        ("011 012 13", '1 of 3 item ids is a shorter number without zeros in front, such as "13", '
+                       'and 2 have 3 digits with them, such as "011": '),
+        ("011 012 0 0b 13 7 c", ""),  # as many without as with
+        ("011 012 113 0", ""),
+        ("1 2 13", ""),
+    ],
+)  # fmt: skip
+def test_item_ids_that_lost_zeros_are_noted(tmp_path: Path, items: str, noted: str) -> None:
+    log = "".join(f"ann,{item},2020-01-0{n}\n" for n, item in enumerate(items.split(), 1))
+    assert [note[: len(noted)] for note in notes(tmp_path, f"{HEAD}\n{log}")] == [noted] * bool(
+        noted
+    )
+
+
 def test_tables_that_name_a_column_otherwise_are_to_be_mended(tmp_path: Path) -> None:
     two = "who,item,at\nNA,a,2020-01-01\n"
     small.write(tmp_path, {"mine.py": TWO_TABLES, "one.csv": LOG, "two.csv": two})

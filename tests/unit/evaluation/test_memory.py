@@ -1,6 +1,7 @@
 """Sizes as people write them, and what the system says of its memory."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -54,10 +55,12 @@ def test_a_run_that_needs_more_than_there_is_is_refused(tmp_path: Path) -> None:
     # Lists hold no more than the 2 candidates.
     # 0.3 GB + 10⁷ · 42 bytes + 10⁶ users · (400 + 4 lists · (8 · 2 + 40 · 2 metrics))
     needed = 300_000_000 + 10**7 * 42 + 10**6 * (400 + 4 * (16 + 80))
+    selected: Any = SimpleNamespace(users=range(500_000), candidates=range(2))  # in two folds
     for limit in (None, memory.Limit(needed, "1.5 GB is free")):
-        memory.require_memory(settings, 10**6, 10**7, 2, limit)
+        memory.require_memory(settings, selected, 2, 10**7, limit)
     with pytest.raises(UsageError) as refused:
-        memory.require_memory(settings, 10**6, 10**7, 2, memory.Limit(needed - 1, "1.5 GB is free"))
+        limit = memory.Limit(needed - 1, "1.5 GB is free")
+        memory.require_memory(settings, selected, 2, 10**7, limit)
     assert str(refused.value) == (
         "1,000,000 evaluated users with 4 lists each, and 10,000,000 events, need about 1.5 GB of "
         "memory; 1.5 GB is free: ask for fewer repeats or metrics, evaluate some of the models "

@@ -51,7 +51,7 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
     with pytest.raises(SubmissionError, match=code) if step else nullcontext():
         harness.score("long.csv", **BY, force=step is None)
     with refusal(HarnessError, step) if step else nullcontext():
-        lists_on_terms(Path("long.csv"), Terms(**BY))
+        lists_on_terms(Path("long.csv"), Terms(BY))
 
 
 @pytest.mark.parametrize(
@@ -71,5 +71,5 @@ def test_an_answer_is_enough(
     assert (found.valid, f"a row an item, {said}" in found.checked) == (True, True)
     result = harness.score("long.csv", **BY, metrics=["MAP@10"], **given)
     assert result.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
-    _, lists = lists_on_terms(Path("long.csv"), Terms(**BY, **given))
+    _, lists = lists_on_terms(Path("long.csv"), Terms(BY | given))
     assert "".join(lists.items.gather(lists.lists[0])) == first

@@ -26,7 +26,7 @@ def solution(tmp_path: Path) -> Path:
 def scored(solution: Path, content: str, *, force: bool = False) -> Scored:
     path = solution.with_name("lists.csv")
     path.write_text(content)
-    return Scorer.of(Terms(solution=solution), METRICS).score(path, force=force)
+    return Scorer.of(Terms({"solution": solution}), METRICS).score(path, force=force)
 
 
 def test_a_file_with_errors_is_scored_by_force_alone(solution: Path) -> None:
@@ -62,7 +62,7 @@ def test_every_shape_and_reader_gives_the_same_scores(
     rows = [f"{user},{item},{rank}\n" for user in lists for rank, item in enumerate(lists[user], 1)]
     long = "user,item,rank\n" + "".join(data.draw(st.permutations(rows)))
     path = small.write(solution.parent, {"general.csv": wide}) / "general.csv"
-    _, submitted = lists_on_terms(path, Terms(solution=solution))
+    _, submitted = lists_on_terms(path, Terms({"solution": solution}))
     general = score_lists(submitted, METRICS, 3, conventions=True)
     for content in (wide, long) if any(lists[user] for user in known) else (wide,):
         found = scored(solution, content, force=True)

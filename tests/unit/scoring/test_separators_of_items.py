@@ -71,7 +71,7 @@ def test_commas_within_quotes(folder: Path) -> None:
 def test_fix_writes_what_is_named(folder: Path) -> None:
     Path("lists.csv").write_text("user,items\nann,a b\nbob,b\n")
     for between, row in ((";", "ann,a;b"), (",", 'ann,"a,b"')):
-        against = Terms(**BY, separator=between).checking()[0]
+        against = Terms({**BY, "separator": between}).checking()[0]
         fix(Path("lists.csv"), against, Path("out.csv"))
         assert row in Path("out.csv").read_text().splitlines()
 
@@ -99,7 +99,7 @@ def test_an_id_or_several(folder: Path) -> None:
         figure(**BY)
     for separator in "; ":
         assert figure(**BY, separator=separator, force=True) == 1 / 5  # ann's one item, or both
-        items = Terms(**BY, separator=separator).scored_against().items.to_list()
+        items = Terms({**BY, "separator": separator}).scored_against().items.to_list()
         assert ("a;b" in items) == (separator == " ")
 
 

@@ -31,7 +31,7 @@ def written(folder: Path, name: str, table: Table) -> Path:
 
 
 def by_solution(folder: Path, lists: Table, solution: Table) -> SubmittedLists:
-    terms = Terms(solution=written(folder, "solution", solution))
+    terms = Terms({"solution": written(folder, "solution", solution)})
     return lists_on_terms(written(folder, "lists", lists), terms)[1]
 
 
@@ -116,7 +116,7 @@ def test_files_by_which_nobody_is_scored_are_refused(
 
 
 def test_things_that_are_no_file(tmp_path: Path) -> None:
-    terms = Terms(solution=written(tmp_path, "solution", GOOD))
+    terms = Terms({"solution": written(tmp_path, "solution", GOOD)})
     os.mkfifo(tmp_path / "pipe.csv")
     with refusal(DataError, "pipe.csv", "a pipe or a device; write it to a file first"):
         lists_on_terms(tmp_path / "pipe.csv", terms)
@@ -145,7 +145,7 @@ def by_config(folder: Path, lists: str = LISTS, metrics: tuple[Metric, ...] = ()
     items = "item,colour\na,red\nb,red\nc,red\nd,blue\nnew,red\n"
     small.write(folder, {"items.csv": items})
     config = small.config(folder, log=LOG, data={"items": "items.csv"})
-    return lists_on_terms(written(folder, "lists", lists), Terms(config=config), metrics)[1]
+    return lists_on_terms(written(folder, "lists", lists), Terms({"config": config}), metrics)[1]
 
 
 def test_a_config_makes_the_evaluation_set(tmp_path: Path) -> None:

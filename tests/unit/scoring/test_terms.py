@@ -158,13 +158,13 @@ def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], w
     if "config" in given:
         given = given | {"config": evaluation_set(tmp_path)}
     with refusal(UsageError, words):
-        Terms(**given)
+        Terms(given)
 
 
 def test_something_to_score_against_is_needed(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text('[submission]\nseparator = ";"\n')
     with refusal(UsageError, "--solution SOLUTION; this config has no [data]"):
-        Terms(config=tmp_path / "own.toml").scored_against()
+        Terms({"config": tmp_path / "own.toml"}).scored_against()
 
 
 @pytest.mark.parametrize("k", [0, True, 2.5, "many"])

@@ -69,7 +69,7 @@ def test_a_metric_of_all_lists_is_one_of_those_who_are_averaged() -> None:
 def test_nobody_without_true_items_is_the_worst() -> None:
     """Cem has 0, ann and bob 1/2; dee and eva, kept, have 0 as well, and nothing to hit."""
     for keep in (False, True):
-        terms = Terms(solution="solution.csv", keep_users_without_items=keep)
+        terms = Terms({"solution": "solution.csv", "keep_users_without_items": keep})
         _, lists = lists_on_terms(Path("lists.csv"), terms)
         explained = explain_users(lists, worst=4).users
         assert [found.user for found in explained] == ["cem", "ann", "bob"]

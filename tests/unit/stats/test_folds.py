@@ -21,7 +21,7 @@ from harness.stats.chance import Verdicts
 from harness.stats.chance_law import Law, law_of_mean
 from harness.stats.estimates import Estimates
 from harness.stats.figures import results_of
-from harness.stats.folds import FoldedUsers, Folds, Part, ScoredFold, ScoredUsers, folded, folds_of
+from harness.stats.folds import Folds, Part, ScoredFold, ScoredUsers, folded, folds_of
 from harness.stats.paired import Paired, Pairs, Rules
 from harness.stats.tests import minimum_detectable_difference, t_test
 
@@ -44,7 +44,7 @@ def of_all(part: Part) -> Folds:
     return folds_of(of_one(part))
 
 
-def scored_folds(*folds: Scores) -> tuple[FoldedUsers, Folds]:
+def scored_folds(*folds: Scores) -> tuple[ScoredUsers, Folds]:
     part = [fold(scores) for scores in folds]
     of = of_all(part)
     return folded(of, part), of

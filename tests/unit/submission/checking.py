@@ -70,7 +70,7 @@ def by_solution(path: Path, solution: str) -> Examined:
     """Return what is found in a file, and its lists, by a solution of these lines."""
     truth = path.parent / "solution.csv"
     truth.write_text(solution)
-    terms = Terms(solution=truth)
+    terms = Terms({"solution": truth})
     answers = terms.scored_against()
     return examine(path, terms.against().scored_by(answers), answers)
 

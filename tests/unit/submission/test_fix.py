@@ -187,7 +187,8 @@ def test_fix_does_what_it_says_it_does(tmp_path: Path, code: str, content: bytes
     known, out = against(tmp_path, code), tmp_path / "fixed.csv"
     result = checked(tmp_path, content, known)
     (problem,) = (p for p in result.problems if p.code == code[:6])
-    assert ("or --fix OUT" in problems.text(result, None)) == any(p.fixed for p in result.problems)
+    hint = f"; or --fix {tmp_path / 'submission-fixed.csv'}"
+    assert (hint in problems.text(result, None)) == any(p.fixed for p in result.problems)
     if result.blocked is not None:
         assert not any(p.fixed for p in result.problems)
         with pytest.raises(NotFixedError, match=result.blocked.code):
@@ -294,7 +295,7 @@ def test_what_fix_mends_is_told_by_all_items(tmp_path: Path, step: int) -> None:
     (tmp_path / "lists.csv").write_text(
         "user,items\n" + "".join(f"{item},{item.upper()} z\n" for item in items)
     )
-    known = Terms(solution=tmp_path / "solution.csv").checking()[0]
+    known = Terms({"solution": tmp_path / "solution.csv"}).checking()[0]
     (problem,) = validate(tmp_path / "lists.csv", known).errors
     assert (problem.code, problem.count, problem.fixed) == ("SUB317", 6, True)
     assert problem.hint.endswith("(--fix mends 1 of 6)")
@@ -312,7 +313,7 @@ def test_a_short_item_may_be_another_that_no_solution_knows(
     true, other = spelt(item), item.swapcase() if spelt(item) == item else item
     (tmp_path / "solution.csv").write_text(f"user,items\nann,{true}\nbob,x\n")
     (tmp_path / "lists.csv").write_text(f"user,items\nann,{other} z\nbob,x\n")
-    known = Terms(solution=tmp_path / "solution.csv").checking()[0]
+    known = Terms({"solution": tmp_path / "solution.csv"}).checking()[0]
     (problem,) = validate(tmp_path / "lists.csv", known).errors
     assert (problem.code, problem.value, problem.fixed) == ("SUB317", other, certain)
     fix(tmp_path / "lists.csv", known, tmp_path / "fixed.csv")

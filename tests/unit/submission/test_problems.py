@@ -38,7 +38,7 @@ SUB203  error     line 4, customer_id: "ann" has a row already
 SUB305  error     line 3, prediction: "706016003" lost its leading zeros: ids have 10 digits; \
 "0706016003" is known (user "bob")
                   3 items in 2 lines; also line 5
-                  write ids as text (pandas: dtype=str); or --fix OUT
+                  write ids as text (pandas: dtype=str); or --fix bad-fixed.csv
 
 SUB301  warning   line 4, prediction: the list is empty
                   recommend something"""

@@ -178,7 +178,7 @@ def test_a_config_says_who_and_what_there_is(tmp_path: Path, users: str) -> None
     models = [{"name": "popular", "use": "baselines.popular:Popular"}]
     sections = {"data": {"layout": "hm", "path": "."}, "split": {"strategy": "time"}}
     config = config_.parse(sections | {"models": models}, tmp_path)
-    terms = Terms(config=config)
+    terms = Terms({"config": config})
     assert {file.name for file in terms.files} <= {"articles.csv", "customers.csv"}
     content = HEAD + "ann,0706016001 0706016009\nzoe,0706016002\n"
     assert [each[:3] for each in findings(tmp_path, content, of_config(config))] == [
