@@ -229,7 +229,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "explain one --user ann": {"--model": "--model popular"},
     "explain one --user ann --model random": {"--repeat": "--repeat 1", "--fold": "--fold 1"},
     "explain one --model random --model popular": {"--most-different": "--most-different 1"},
-    "report one": {"--out": "--out new.html", "--quiet": "--quiet"},
+    "report one": {"--out": "--out new.html", "--users": "--users 0", "--quiet": "--quiet"},
     "report one --out page.html": {"--force": "--force"},
     "validate lists.csv": {"--config": "--config two.toml", "--solution": "--solution commas.csv"},
     f"validate lists.csv {BY}": {
