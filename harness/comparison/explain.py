@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 
 import numpy as np
 import polars as pl
@@ -21,6 +20,7 @@ from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
 from harness.protocol.history import TrainingEvent, histories, titles_of
 from harness.protocol.task import Task
+from harness.protocol.truth import Solution
 from harness.results.run import Run
 from harness.scoring.score import convention_columns, on_conventions
 from harness.scoring.submissions import SubmittedLists
@@ -168,9 +168,8 @@ class Explanations(Shown):
         metric = next(iter(self.metrics), None)
         if other is not None and metric is not None:
             value, theirs = user.metrics[metric], other.metrics[metric]
-            lines.append(
-                f"diff   {metric} {value:.4f} − {theirs:.4f} = {signed(value - theirs, 4)}"
-            )
+            difference = signed(value - theirs, 4)
+            lines.append(f"diff   {metric} {difference} ({value:.4f} against {theirs:.4f})")
         elif self.metrics:
             values = (f"{name} {user.metrics[name]:.4f}" for name in self.metrics)
             lines.append(f"score  {' · '.join(values)}")
@@ -339,15 +338,8 @@ def explain_users(
         A user is not evaluated, or users have no value by the metric.
     """
     solution, by = submitted.solution, _metric_of(submitted)
-    fold, row_of = solution.fold or solution.folds, {u: row for row, u in enumerate(solution.users)}
-    for user in users:
-        if user not in row_of:
-            which = which_fold(fold, solution.folds, "explain")
-            raise UsageError(
-                f'no user "{user}" among the {len(row_of):,} of the evaluation set'
-                f'{f" ({which})" if which else ""}; one is "{solution.users[0]}"'
-            )
-    rows, judgments = [row_of[user] for user in users], solution.judgments
+    fold, k = solution.fold or solution.folds, by.k or solution.k or _K
+    rows, judgments = _rows_of(users, solution, fold), solution.judgments
     values = user_scores(submitted.lists, judgments, [by])[by]
     sign = -by.definition.sign  # an error is good where it is low
     goal = None if best_values is None else sign * best_values
@@ -360,7 +352,7 @@ def explain_users(
         orders.append((most_different_first(solution.users, values, others), most_different))
     for order, count in orders:
         rows += order[solution.counted[order]][:count].tolist()
-    rows, k = list(dict.fromkeys(rows)), by.k or solution.k or _K
+    rows = list(dict.fromkeys(rows))
     sides = [
         [explain(lists, row, k, by) for row in rows]
         for lists in (submitted, against)
@@ -384,6 +376,19 @@ def explain_users(
         against=None if against is None else against.title,
         against_users=() if against is None else tuple(sides[1]),
     )
+
+
+def _rows_of(users: Sequence[str], solution: Solution, fold: int) -> list[int]:
+    """Return the rows of users; UsageError where one is not evaluated."""
+    row_of = {user: row for row, user in enumerate(solution.users)} if users else {}
+    for user in users:
+        if user not in row_of:
+            which = which_fold(fold, solution.folds, "explain")
+            raise UsageError(
+                f'no user "{user}" among the {len(solution.users):,} of the evaluation set'
+                f'{f" ({which})" if which else ""}; one is "{solution.users[0]}"'
+            )
+    return [row_of[user] for user in users]
 
 
 _NO_HISTORY = "without a history: a solution has no training events; --config in its place has them"
@@ -501,43 +506,36 @@ def _history_sheet(user: Explanation, heading: list[str]) -> Sheet:
     return Sheet.of(events, filled, heading=heading)
 
 
-_Row = tuple[ListPosition | None, ...]
-"""A rank of one list or two; None behind the end of a shorter one."""
+_Row = tuple[ListPosition, ...]
+"""A rank of one list, or of two side by side."""
 
 
 def _list_sheet(
     user: Explanation, other: Explanation | None, models: Sequence[str], heading: list[str]
 ) -> Sheet:
     """Return a list rank by rank, or two side by side, with what hits add to AP below."""
+    columns: list[Column[_Row]] = [Column("rank", lambda row: str(row[0].rank), firm=True)]
     if other is None:
         footing = [_sum_of(user)]
-        columns = _columns_of(0, "item", user)
-        columns += [
-            Column("P(i)", lambda row: _cell(row[0], lambda p: number(p.precision, 4))),
-            Column("adds to AP", lambda row: _cell(row[0], _contribution)),
-            Column(
-                "discount",
-                lambda row: _cell(row[0], lambda p: number(p.discount, 4)),
-                first_out=True,
-            ),
-        ]
         rows: list[_Row] = [(place,) for place in user.places]
+        columns += _columns_of(0, "item", user)
+        columns += [
+            Column("P(i)", lambda row: number(row[0].precision, 4)),
+            Column("adds to AP", lambda row: number(row[0].contribution, 6) * row[0].hit),
+            Column("discount", lambda row: number(row[0].discount, 4), first_out=True),
+        ]
     else:
         names = [printable(model) for model in models]
-        footing = [
-            f"{name}: {_sum_of(each)}" for name, each in zip(names, (user, other), strict=True)
-        ]
-        columns = [
+        footing = [f"{names[0]}: {_sum_of(user)}", f"{names[1]}: {_sum_of(other)}"]
+        columns += [
             replace(column, first_out=column.title == "title")
             for column in _columns_of(0, names[0], user) + _columns_of(1, names[1], other)
         ]
-        rows = list(zip_longest(user.places, other.places))
-    ranks: list[Column[_Row]] = [
-        Column("rank", lambda row: str(next(p.rank for p in row if p is not None)), firm=True)
-    ]
+        length = max(len(user.places), len(other.places))
+        rows = list(zip(_padded(user.places, length), _padded(other.places, length), strict=True))
     return Sheet.of(
         rows,
-        ranks + columns,
+        columns,
         heading=heading,
         footing=footing,
         kept=6 if other is None else 7,
@@ -545,30 +543,30 @@ def _list_sheet(
     )
 
 
+def _padded(places: tuple[ListPosition, ...], length: int) -> list[ListPosition]:
+    """Return a list with empty positions at its end."""
+    empty = range(len(places) + 1, length + 1)
+    return [*places, *(ListPosition(rank, None, False, False, 0, 0, 0) for rank in empty)]
+
+
 def _columns_of(at: int, name: str, user: Explanation) -> list[Column[_Row]]:
     """Return the columns of the items of a list, and of which are hits."""
 
-    def item(place: ListPosition) -> str:
-        return MISSING if place.item is None else printable(place.item)
+    def item(row: _Row) -> str:
+        return printable(row[at].item or MISSING)
 
-    def title(place: ListPosition) -> str:
-        return printable(user.titles.get(place.item or "", ""))
+    def title(row: _Row) -> str:
+        return printable(user.titles.get(row[at].item or "", ""))
 
-    def hit(place: ListPosition) -> str:
-        return "hit" if place.hit else "repeated" if place.repeat else ""
+    def hit(row: _Row) -> str:
+        return "hit" if row[at].hit else "repeated" if row[at].repeat else ""
 
-    columns: list[Column[_Row]] = [Column(name, lambda row: _cell(row[at], item), "name")]
-    if any(map(title, user.places)):
-        columns.append(Column("title", lambda row: _cell(row[at], title), "name", first_out=True))
-    return [*columns, Column("hit", lambda row: _cell(row[at], hit), "name")]
-
-
-def _cell(place: ListPosition | None, text: Callable[[ListPosition], str]) -> str:
-    return "" if place is None else text(place)
-
-
-def _contribution(place: ListPosition) -> str:
-    return number(place.contribution, 6) if place.hit else ""
+    titled = any(place.item in user.titles for place in user.places)
+    return [
+        Column(name, item, "name"),
+        *([Column("title", title, "name")] if titled else []),
+        Column("hit", hit, "name"),
+    ]
 
 
 def _sum_of(user: Explanation) -> str:

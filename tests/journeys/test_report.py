@@ -23,7 +23,10 @@ from harness.results import run as runs
 from harness.results.folder import FILES, is_run
 from harness.results.plots import label
 
-SECTIONS = "results chance differences growth users slices coverage leaderboard rank-flips one-by-one repeat"
+SECTIONS = (
+    "results chance differences growth users slices coverage leaderboard rank-flips one-by-one "
+    "repeat"
+)
 VOID = {"meta", "link", "img", "br", "wbr", "input", "hr"}
 
 
