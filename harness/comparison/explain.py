@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Counts, Floats, Int64, repeats
-from harness.core.errors import UsageError, printable
+from harness.core.errors import DataError, UsageError, printable
 from harness.core.table import MISSING, Column, Sheet, Shown, number, signed
 from harness.evaluation.rescore import RunTask, task_of
 from harness.metrics import DEFINITIONS, Block, Metric, parse, per_user
@@ -230,7 +231,14 @@ def explain_run(
     """
     for model in models:
         run.model_of(model, repeat)  # known before any event is read
-    evaluated, leader = task_of(run, fold), run.models[0].name
+    try:
+        evaluated, leader = task_of(run, fold), run.models[0].name
+    except DataError as error:
+        page = shlex.join(["harness", "report", str(run.folder), "--users", "600"])
+        raise DataError(
+            f"{error}\nthe log alone has what was true, and the history: bring it back, or look at "
+            f"lists without their hits: {page}"
+        ) from error
     lists = [_lists_of(evaluated, model, repeat, metrics) for model in models]
     best_values = None
     if worst and leader not in models:
