@@ -24,23 +24,25 @@
 
   function table(caption, columns, rows) {
     const head = element("tr", "", ...columns.map((title) => element("th", title)));
-    const lines = rows.map((cells) => element("tr", "", ...cells.map((text) => element("td", text))));
+    const cellsOf = (texts) => texts.map((text) => element("td", text));
+    const lines = rows.map((texts) => element("tr", "", ...cellsOf(texts)));
     const made = element("table", "", element("caption", caption));
     made.append(element("thead", "", head), element("tbody", "", ...lines));
-    for (const cell of head.cells) {
-      cell.scope = "col";
-    }
+    for (const cell of head.cells) cell.scope = "col";
     for (const row of made.rows) {
       columns.forEach((title, i) => {
         if (title !== "rank") row.cells[i].className = "word";
-        if (row.cells[i].textContent === "hit" && i > 0 && row !== head) row.className = "hit";
       });
+      if (row.cells[columns.indexOf("hit")]?.tagName === "TD") {
+        row.classList.toggle("hit", row.cells[columns.indexOf("hit")].textContent !== "");
+      }
     }
     return made;
   }
 
   const titled = data.titles.length ? ["title"] : [];
-  const named = (item) => [data.items[item] ?? "–", ...titled.map(() => data.titles[item] ?? "")];
+  const id = (item) => (item < 0 ? "–" : data.items[item] || "(an item that nobody knows)");
+  const named = (item) => [id(item), ...titled.map(() => data.titles[item] ?? "")];
 
   function show() {
     const [m, u] = [Number(model.value), Number(user.value)];
@@ -66,7 +68,8 @@
       const found = truth.map((item) => [
         ...named(item), list.includes(item) ? String(list.indexOf(item) + 1) : "not listed",
       ]);
-      tables.unshift(table(`What was true (R = ${truth.length})`, ["item", ...titled, "at rank"], found));
+      const columns = ["item", ...titled, "at rank"];
+      tables.unshift(table(`What was true (R = ${truth.length})`, columns, found));
       const days = data.days.length ? ["day"] : [];
       const types = data.types.length ? ["type"] : [];
       const events = data.history[u].map(([day, item, type]) => [
@@ -87,9 +90,10 @@
 
   function choose() {
     const text = search.value.trim().toLowerCase();
-    const kind = data.groups[group.value] ?? [];
     const every = data.users.map((_, place) => place);
-    const places = text ? every : group.value === "all" ? every : kind[kind.length > 1 ? model.value : 0] ?? [];
+    // Some groups are each model's own, others are the same for all.
+    const groups = text ? [every] : data.groups[group.value] ?? [every];
+    const places = groups[groups.length > 1 ? model.value : 0] ?? [];
     const kept = places.filter((place) => data.users[place].toLowerCase().includes(text));
     user.replaceChildren(...kept.map((place) => option(data.users[place], place)));
     group.disabled = text !== "";

@@ -130,7 +130,8 @@ def _groups(
     best = [best_first(ids, of_model)[:each] for of_model in good]
     different = [most_different_first(ids, good[0], good[1])[:each]] if len(good) > 1 else []
     chosen = np.unique(np.concatenate([*worst, *best, *different]))
-    order = generator(int(run.config["evaluation"]["seed"]), _PURPOSE).permutation(len(ids))
+    seed = int(run.config.get("evaluation", {}).get("seed", 0))
+    order = generator(seed, _PURPOSE).permutation(len(ids))
     more = order[~np.isin(order, chosen)][: max(count - len(chosen), 0)]
     return {"worst": worst, "best": best, "different": different, "random": [np.sort(more)]}
 
