@@ -257,7 +257,7 @@ def test_users_one_by_one_are_text_whatever_they_are_called(
     assert page.locator("#user-choice option").all_text_contents() == [cid]
     assert f"User {cid}: MAP@2 of popular 0.5000" in page.inner_text("#user-said")
     page.keyboard.type(" nobody")
-    assert page.inner_text("#user-said") == "No user here has such an id."
+    assert page.inner_text("#user-said") == "No such user here."
     assert (
         page.locator("#user-shown").evaluate("it => it.querySelectorAll('script, img, a').length")
         == 0

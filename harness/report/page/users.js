@@ -50,7 +50,7 @@
     shown.replaceChildren();
     part("said").textContent = "";
     if (user.value === "") {
-      part("said").textContent = "No user here has such an id.";
+      part("said").textContent = "No such user here.";
       return;
     }
     const [list, truth] = [data.lists[m][u], data.truth?.[u]];
