@@ -118,7 +118,7 @@ REFUSED = {
     "explain one --model random --most-different 1": "compares two models; name another one, too",
     "explain one --model a --model b --model c --user ann": "name one model, or two",
     "explain one --model random --model popular --worst 1": "go with one model; where two are",
-    "explain one --model random --model popular": "nobody to explain; name --user ID, or ask for --m",
+    "explain one --model random --model popular": "nobody to explain; name --user ID, or ask for",
     "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
