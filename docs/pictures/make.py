@@ -54,16 +54,16 @@ def svg(text: str) -> str:
 
 
 def photograph(page: Path, out: Path) -> None:
-    """Write what a browser shows of the results on a page."""
+    """Write what a browser shows first of a page."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         sys.exit(f"no browser ({', '.join(BROWSERS)}); make browser installs one")
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        view = chromium.new_page(viewport={"width": 1090, "height": 800})
+        view = chromium.new_page(viewport={"width": 1090, "height": 890})
         view.goto(page.as_uri())
         view.wait_for_selector("#results svg, #results table")
-        view.locator("#results").screenshot(path=out)
+        view.screenshot(path=out)
         chromium.close()
 
 

@@ -60,6 +60,7 @@ class DataConfig(Section):
 
     layout: str
     path: PathText
+    name: Annotated[str, Field(min_length=1)] | None = None
     restore_zeros: bool = False
     cache: bool = True
     max_unpacked_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
@@ -188,7 +189,7 @@ class DataConfig(Section):
 
 
 _KEYS_OF_ALL = {
-    *("layout", "path", "cache", "max_unpacked_gb", "time_format"),
+    *("layout", "path", "name", "cache", "max_unpacked_gb", "time_format"),
     *("kind", "value", "where", "min_user_events", "min_item_events"),
 }
 _RESTORE = "restore_zeros"

@@ -6,8 +6,10 @@ import base64
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from io import StringIO
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import and_, eq
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, filterwarnings
 
@@ -69,7 +71,7 @@ class Plots:
             Whether the axis is logarithmic; by default where means are far apart.
         """
         record, models = self.record, self.record.models
-        ax = self._rows(ax, [model.name for model in models])
+        ax = self._rows(ax, list(self._labels.values()))
         metric, chance = record.metric, record.chance.get(record.metric)
         for row, model in enumerate(models):
             mean, ends = model.metrics[metric].mean, model.metrics[metric].ci95
@@ -81,9 +83,8 @@ class Plots:
             if chance.sd is not None:
                 band = chance.mean - chance.sd, chance.mean + chance.sd
                 ax.axvspan(*band, color=CHANCE, alpha=0.15, linewidth=0)
-            text = f"chance {self._number(chance.mean)}"
             ax.annotate(
-                text,
+                f"chance {self._number(chance.mean)}",
                 (chance.mean, 1),
                 xytext=(0, 3),
                 xycoords=("data", "axes fraction"),
@@ -124,8 +125,8 @@ class Plots:
                 f'"{printable(comparison.baseline or "")}": leave to= out'
             )
         rows = [name for name in names if name in pairs]
-        ax = self._rows(ax, rows)
-        ax.axvline(0, color=INK, linewidth=0.9, zorder=1)
+        ax = self._rows(ax, [self._labels[name] for name in rows])
+        ax.axvline(0, color=self._colour(base), linewidth=1.4, zorder=1)
         for row, name in enumerate(rows):
             pair, sign = pairs[name], 1 if pairs[name].one == name else -1
             low, high = sorted(sign * end for end in pair.ci95 or (pair.difference,) * 2)
@@ -135,9 +136,9 @@ class Plots:
                 f"{printable(name)} − {printable(base)}: {self._number(sign * pair.difference)}"
                 f"{self._ends((low, high))}, {word}"
             )
-            colour = REST if tied else BEST if word in ("better", "higher") else BASELINE
-            _interval(ax, row, sign * pair.difference, (low, high), colour, text, hollow=tied)
-        title = f"difference in {printable(comparison.metric)} to {label(base, self.longest)}"
+            colour, difference = self._colour(name), sign * pair.difference
+            _interval(ax, row, difference, (low, high), colour, text, hollow=tied)
+        title = f"difference in {printable(comparison.metric)} to {self._labels[base]}"
         ax.set_xlabel(title, parse_math=False)
         return ax
 
@@ -180,37 +181,36 @@ class Plots:
             colour = self._colour(name)
             (line,) = ax.plot(*zip(*values.items(), strict=True), color=colour, linewidth=1.6)
             line.set_gid(HOVER + printable(name))
-            for x, y in values.items():
+            for x, y in [*values.items()][:: -max(1, len(values) // 12)]:
                 _point(ax, x, y, colour, f"{printable(name)}, {at.format(x)}: {self._number(y)}", 4)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if all(y >= 0 for values in lines.values() for y in values.values()):
             ax.set_ylim(bottom=0)
-        last = [list(values.items())[-1] for values in lines.values()]
-        self._names_beside(ax, last, list(lines), [self._colour(name) for name in lines])
+        self._names_beside(ax, {name: [*values.items()][-1] for name, values in lines.items()})
         return ax
 
     def spread(self, ax: Axes | None = None) -> Axes:
         """Draw how many users have which value of the first metric; models are rows.
 
-        Values other than 0 are in four parts of about as many users, over all models.
+        Values other than 0 are in four parts of about as many users, over all models; the darker,
+        the higher.
         """
         metric, values = printable(self.record.metric), self.by_user()
         if values is None:
             raise UsageError(f"{metric} has one value for all lists, none for a user")
         parts, shares = shares_of(values)
-        ax = self._rows(ax, [model.name for model in self.record.models])
-        starts = np.zeros(len(values))
+        ax = self._rows(ax, list(self._labels.values()))
+        starts, rows = np.zeros(len(values)), range(len(values))
         for step, part in enumerate(parts):
-            colour, alpha = (BEST, 0.2 + 0.8 * step / len(parts)) if step else (REST, 0.3)
-            rows = range(len(values))
-            bars = ax.barh(rows, shares[step], 0.62, starts, color=colour, alpha=alpha, label=part)
+            bars = ax.barh(rows, shares[step], 0.62, starts, label=part, clip_on=False)
             for bar, model, share in zip(bars, self.record.models, shares[step], strict=True):
+                bar.set(facecolor=self._colour(model.name), alpha=0.15 + 0.85 * step / len(parts))
                 name = printable(model.name)
                 bar.set_gid(f"{HOVER}{name}: {percent(share / 100)} of users at {part}")
             starts += shares[step]
         ax.set_xlim(0, 100)
         ax.set_xlabel(f"share of users by their {metric}, %", parse_math=False)
-        ax.legend(
+        legend = ax.legend(
             loc="lower left",
             bbox_to_anchor=(0, 1),
             ncols=max(2, int(ax.figure.bbox.width / ax.figure.dpi / 1.6)),
@@ -220,6 +220,8 @@ class Plots:
             handlelength=1,
             columnspacing=1.2,
         )
+        for handle in legend.get_patches():
+            handle.set_facecolor(REST)
         return ax
 
     def slices(self, ax: Axes | None = None, *, by: str | None = None) -> Axes:
@@ -237,9 +239,8 @@ class Plots:
         if by not in columns:
             raise UsageError(f'no groups by "{printable(by)}"; {suggest(by, columns)}')
         parts = [part for part in self.record.slices if part.by == by]
-        ax = self._rows(ax, [part.label for part in parts], 0.4)
-        labels = [f"{label(part.label, self.longest)}\nn = {part.users:,}" for part in parts]
-        ax.set_yticks(range(len(parts)), labels, parse_math=False)
+        rows = [f"{label(part.label, self.longest)}\nn = {part.users:,}" for part in parts]
+        ax = self._rows(ax, rows, 0.4)
         for row, part in enumerate(parts):
             for name, estimate in reversed([*part.models.items()]):
                 colour = self._colour(name)
@@ -257,7 +258,7 @@ class Plots:
     def coverage(self, ax: Axes | None = None) -> Axes:
         """Draw how much of the catalogue each model lists, by how popular its items are."""
         points = {
-            model.name: (described["Popularity"], described["Coverage"])
+            model.name: (described["Popularity"], 100 * described["Coverage"])
             for model in self.record.models
             if (described := {name.partition("@")[0]: v for name, v in model.described.items()})
             .keys() >= {"Coverage", "Popularity"}
@@ -266,14 +267,13 @@ class Plots:
             raise UsageError("coverage and popularity were not measured in this run")
         ax = self._axes(ax, 4.2)
         for name, (popularity, covered) in reversed([*points.items()]):
-            text = f"{printable(name)}: coverage {percent(covered)}, popularity {popularity:,.1f}"
-            _point(ax, popularity, 100 * covered, self._colour(name), text, 8)
+            shown = f"coverage {percent(covered / 100)}, popularity {popularity:,.1f}"
+            _point(ax, popularity, covered, self._colour(name), f"{printable(name)}: {shown}", 8)
         if all(popularity > 0 for popularity, _ in points.values()):
             _logarithmic(ax)
         ax.set_xlabel("mean training events of the items listed")
         ax.set_ylabel("share of the candidates listed, %")
-        ends = [(popularity, 100 * covered) for popularity, covered in points.values()]
-        self._names_beside(ax, ends, list(points), [self._colour(name) for name in points])
+        self._names_beside(ax, points)
         return ax
 
     def _axes(self, ax: Axes | None, height: float) -> Axes:
@@ -289,38 +289,31 @@ class Plots:
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[["left", "bottom"]].set_color(GRID)
         ax.tick_params(which="both", colors=INK, labelsize=_FONT, length=0)
-        ax.xaxis.label.set(color=INK, fontsize=_FONT + 0.5)
+        ax.xaxis.label.set(color=INK, fontsize=_FONT + 0.5, wrap=True)
         ax.yaxis.label.set(color=INK, fontsize=_FONT + 0.5)
         ax.grid(color=GRID, linewidth=0.7)
         ax.set_axisbelow(True)
         return ax
 
-    def _rows(self, ax: Axes | None, names: Sequence[str], height: float = 0.27) -> Axes:
-        """Return an Axes with a row for each name, the first on top."""
-        ax = self._axes(ax, 1.0 + height * len(names))
-        ax.set_yticks(
-            range(len(names)), [label(name, self.longest) for name in names], parse_math=False
-        )
-        ax.set_ylim(len(names) - 0.4, -0.6)
+    def _rows(self, ax: Axes | None, texts: Sequence[str], height: float = 0.27) -> Axes:
+        """Return an Axes with a row for each text, the first on top."""
+        ax = self._axes(ax, 1.0 + height * len(texts))
+        ax.set_yticks(range(len(texts)), texts, parse_math=False)
+        ax.set_ylim(len(texts) - 0.4, -0.6)
+        ax.locator_params(axis="x", nbins=int(ax.figure.bbox.width / ax.figure.dpi))
         ax.grid(axis="y", visible=False)
         return ax
 
-    def _names_beside(
-        self,
-        ax: Axes,
-        points: Sequence[tuple[float, float]],
-        names: Sequence[str],
-        colours: Sequence[str],
-    ) -> None:
+    def _names_beside(self, ax: Axes, points: Mapping[str, tuple[float, float]]) -> None:
         """Write names in a column right of the Axes, each as near to its point as there is room."""
+        points = dict(sorted(points.items(), key=lambda point: -point[1][0]))  # lines cross less
         height = ax.get_window_extent().height * 72 / ax.figure.dpi
         low, high = ax.get_ylim()
-        wanted = [(y - low) / (high - low) * height for _, y in points]
-        for point, name, colour, y in zip(
-            points, names, colours, apart(wanted, _LINE, height), strict=True
-        ):
+        wanted = [(y - low) / (high - low) * height for _, y in points.values()]
+        for (name, point), y in zip(points.items(), apart(wanted, _LINE, height), strict=True):
+            colour = self._colour(name)
             ax.annotate(
-                label(name, self.longest),
+                self._labels[name],
                 point,
                 xytext=(1.03, y / height),
                 textcoords="axes fraction",
@@ -329,8 +322,12 @@ class Plots:
                 verticalalignment="center",
                 annotation_clip=False,
                 parse_math=False,
-                arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.4, "linewidth": 0.7},
+                arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.4, "relpos": (0, 0.5)},
             )
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        return labels([model.name for model in self.record.models], self.longest)
 
     def _colour(self, name: str) -> str:
         comparison = self.record.comparison
@@ -376,6 +373,25 @@ def label(name: str, longest: int) -> str:
         return text
     head = longest // 2
     return f"{text[:head]}…{text[head + 1 - longest :]}"
+
+
+def labels(names: Sequence[str], longest: int) -> dict[str, str]:
+    """Return a label for each name; names that would look alike show where they differ.
+
+    Examples
+    --------
+    >>> list(labels(["popular, 7 days of train", "popular, 14 days of train"], 14).values())
+    ['popular…7 day…', 'popular…14 da…']
+    """
+    short = {name: label(name, longest) for name in names}
+    distinct, head = dict(short), longest // 2
+    for name, text in short.items():
+        alike = [printable(other) for other in names if other != name and short[other] == text]
+        if alike and (full := printable(name)) not in alike:
+            start = max(sum(accumulate(map(eq, full, other), and_)) for other in alike)
+            start = max(full.rfind(" ", 0, start) + 1, start - 3, head)
+            distinct[name] = f"{full[:head]}…{full[start:][: longest - head - 2]}…"
+    return distinct
 
 
 def shares_of(values: Sequence[Floats]) -> tuple[list[str], list[Floats]]:
@@ -436,7 +452,7 @@ def _point(
 ) -> None:
     face = "none" if hollow else colour
     (point,) = ax.plot(x, y, "o", color=colour, markerfacecolor=face, markersize=size, zorder=3)
-    point.set_gid(HOVER + text)
+    point.set(gid=HOVER + text, clip_on=False)
 
 
 def apart(places: Sequence[float], gap: float, high: float) -> list[float]:

@@ -287,8 +287,10 @@ class RunRecord(Part):
     def _of_one_run(self) -> RunRecord:
         names, failed = {m.name for m in self.models}, {m.name for m in self.failed}
         metrics, folds = list(self.models[0].metrics), self.folds
+        flips = [{frozenset((p.one, p.other)) for p in shaken.pairs} for shaken in self.shake_up]
         pairs: list[Pair | RankFlip] = [flip for shaken in self.shake_up for flip in shaken.pairs]
-        pairs += self.comparison.pairs if self.comparison else ()
+        compared = self.comparison.pairs if self.comparison else ()
+        pairs += compared
         parts: list[Slice | LeaderboardEstimates] = [*self.slices]
         parts += [self.bridge] if self.bridge and self.bridge.models else []
         fields = {f"fold {n}": fold.evaluation.fingerprint for n, fold in enumerate(folds, 1)}
@@ -297,6 +299,7 @@ class RunRecord(Part):
             and all(list(m.metrics) == metrics for each in (self, *folds) for m in each.models)
             and self.metrics.keys() in (set(), {*metrics})
             and names >= {name for pair in pairs for name in (pair.one, pair.other)}
+            and all(frozenset((p.one, p.other)) in known for p in compared for known in flips)
             and all(part.models.keys() == names for part in parts)
             and all({m.name for m in fold.models} - failed == names for fold in folds)
             and fields == {n: v for n, v in self.evaluation.fields.items() if n.startswith("fold ")}

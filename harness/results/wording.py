@@ -30,7 +30,7 @@ def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
         return "" if value is None and model.vs_random is None else lift(value)
 
     columns: list[Column[ModelRecord]] = [
-        Column("model", _name_of, "name"),
+        Column("model", name_of, "name"),
         Column(first, partial(_mean, first, digits)),
         Column("95 % interval", partial(_spread, first, digits)),
         Column("lift", times),
@@ -91,22 +91,27 @@ def decimals_of(record: RunRecord) -> int:
 
 
 def answer(record: RunRecord) -> list[str]:
-    """Return what is known of the best model, the first of the lines its scores."""
+    """Return what is known of the best model as lines of a terminal."""
+    scores, *more = facts(record)
+    return [f"{extreme(record).upper()}  {scores}", *(_INDENT + fact for fact in more)]
+
+
+def facts(record: RunRecord) -> list[str]:
+    """Return what is known of the best model, its scores first."""
     metric, (best, *rest) = record.metric, record.models
     digits, times, word = decimals_of(record), lift_of(best, record.chance), _chance(best)
     spread = _spread(metric, digits, best)
     parts = [
-        f"{_name_of(best)}: {metric} {_mean(metric, digits, best)}{f' ({spread})' * bool(spread)}"
+        f"{name_of(best)}: {metric} {_mean(metric, digits, best)}{f' ({spread})' * bool(spread)}"
     ]
     parts += [f"{lift(times)} × chance"] if times is not None else []
     parts += ["the lower the better"] if record.better(metric) == "lower" else []
-    facts = [f"it is {word}"] if word not in ("", "better") else []
-    facts.append(_pairs(record))
+    more = [f"it is {word}"] if word not in ("", "better") else []
+    more.append(_pairs(record))
     for word in ("no better than chance", "worse than chance"):
         models = [model for model in rest if _chance(model) == word]
-        facts += [f"{word}: {_listed(models)}"] if models else []
-    lines = [f"{_extreme(record).upper()}  {', '.join(parts)}"]
-    return lines + [_INDENT + fact for fact in facts]
+        more += [f"{word}: {_listed(models)}"] if models else []
+    return [", ".join(parts), *more]
 
 
 def _pairs(record: RunRecord) -> str:
@@ -142,7 +147,7 @@ def standing_title(record: RunRecord) -> str:
         return "against chance"
     if record.comparison.baseline is not None:
         return "against the baseline"
-    return f"against the {_extreme(record)}"
+    return f"against the {extreme(record)}"
 
 
 def standing(record: RunRecord, model: ModelRecord) -> str:
@@ -169,7 +174,7 @@ def _compared(record: RunRecord, name: str) -> str | None:
             return "baseline"
         return _verdict(comparison, name, comparison.baseline)[0] or ""
     if name == best:
-        return _extreme(record)
+        return extreme(record)
     word = _verdict(comparison, best, name)[0]
     return {"better": "behind", "higher": "lower"}.get(word or "", word)
 
@@ -203,12 +208,12 @@ def _chance(model: ModelRecord) -> str:
     return "" if model.vs_random is None else model.vs_random.verdict
 
 
-def _name_of(model: ModelRecord) -> str:
+def name_of(model: ModelRecord) -> str:
     """Return a model's name, with the number of its repeats."""
     return printable(model.name) + (f" × {model.repeats}" if model.repeats > 1 else "")
 
 
-def _extreme(record: RunRecord) -> str:
+def extreme(record: RunRecord) -> str:
     """Return what the first model is; a metric may only describe, and call nothing good."""
     return "highest" if record.better(record.metric) == "neither" else "best"
 
@@ -216,7 +221,7 @@ def _extreme(record: RunRecord) -> str:
 def _listed(models: Sequence[ModelRecord]) -> str:
     """Return the names of models; of many the first."""
     more = len(models) - _NAMED
-    first = [_name_of(model) for model in models[:_NAMED]]
+    first = [name_of(model) for model in models[:_NAMED]]
     # Quotes, for a name that a comma does not end.
     names = ", ".join(f'"{name}"' if "," in name else name for name in first)
     return f"{names} and {more} more" if more > 0 else names
@@ -225,7 +230,7 @@ def _listed(models: Sequence[ModelRecord]) -> str:
 def _counted(models: Sequence[ModelRecord], rest: Sequence[ModelRecord]) -> str:
     """Return some of the other models: by name if it is one, else by number."""
     if len(models) == 1:
-        return _name_of(models[0])
+        return name_of(models[0])
     count = len(models)
     return f"all {count} others" if count == len(rest) else f"the other {count}"
 
@@ -294,13 +299,13 @@ def folds_sheet(record: RunRecord) -> Sheet:
     first, digits, comparison = record.metric, decimals_of(record), record.comparison
     title = "better in" if comparison is None else f"{comparison.words[0]} in"
     if comparison is None or comparison.baseline is None:
-        title = f"{_extreme(record)} is {title}"
+        title = f"{extreme(record)} is {title}"
 
     def mean(fold: RunRecord, model: ModelRecord) -> str:
         return number(fold.metric_of(model.name, first), digits)
 
     columns: list[Column[ModelRecord]] = [
-        Column("model", _name_of, "name"),
+        Column("model", name_of, "name"),
         *(
             Column(f"fold {i}", partial(mean, fold), first_out=True)
             for i, fold in enumerate(record.folds, 1)

@@ -269,7 +269,8 @@ def pair_table(
     comparison: Comparison, shaken: Sequence[ShakeUp] = (), shown: Sequence[Pair] | None = None
 ) -> Sheet:
     """Return the table of pairs, those `shown` or all."""
-    corrected, (ahead, _) = CORRECTED[comparison.correction], comparison.words
+    corrected = CORRECTED.get(comparison.correction, printable(comparison.correction))
+    ahead, _ = comparison.words
     digits = digits_of(comparison.means.values())
     heading = (
         f"pairs  {comparison.metric} · randomization test, {comparison.flips:,} draws, "

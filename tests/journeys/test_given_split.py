@@ -134,7 +134,7 @@ def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_pa
     assert found.sheets()[0].heading[0].endswith(", 0.7 × chance")
     assert found.records()[0]["lift"] == pytest.approx(2 / 3)
     found.write(tmp_path / "run")
-    assert "0.7 times chance" in page(read(tmp_path / "run"))
+    assert "0.7 × chance" in page(read(tmp_path / "run"))
 
 
 TEN, OTHERS = "abcdefghij", "klmnopqrst"

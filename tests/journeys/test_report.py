@@ -20,13 +20,11 @@ from harness.core.errors import UsageError
 from harness.evaluation.run import run
 from harness.report.page import page
 from harness.results import run as runs
+from harness.results import wording
 from harness.results.folder import FILES, is_run
-from harness.results.plots import label
+from harness.results.plots import label, labels
 
-SECTIONS = (
-    "results chance differences growth users slices coverage leaderboard rank-flips one-by-one "
-    "repeat"
-)
+SECTIONS = "results differences growth users slices coverage leaderboard one-by-one repeat"
 VOID = {"meta", "link", "img", "br", "wbr", "input", "hr"}
 
 
@@ -70,8 +68,11 @@ class Page(HTMLParser):
         assert tag in VOID or self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "script":
+        data = data.replace("\N{NO-BREAK SPACE}", " ")
+        if self.open[-1:] == ["script"]:
             self.scripts[-1] += data
+            return
+        if self.open[-1:] == ["style"]:
             return
         if self.open[-1:] == ["title"]:
             self.hovers[self.chart][-1] += data
@@ -81,8 +82,8 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
     def row(self, name: str) -> list[str]:
-        """Return the first row with a name, that of the main table."""
-        return next(row for row in self.rows if row and row[0].partition("mean of")[0] == name)
+        """Return the first row of a name, that of the main table."""
+        return next(row for row in self.rows if row and row[0].partition(" × ")[0] == name)
 
 
 @cache
@@ -123,13 +124,16 @@ def page_of_models(folder: Path, *models: dict[str, Any], **sections: Any) -> Pa
 def test_the_heading_and_every_section(demo_run: Path) -> None:
     found, evaluation = page_of(demo_run), document(demo_run)["evaluation"]
     assert [a["id"] for tag, a in found.tags if tag == "section"] == SECTIONS.split()
-    assert [a["href"] for tag, a in found.tags if tag == "a"] == [f"#{s}" for s in SECTIONS.split()]
+    links = [a["href"] for tag, a in found.tags if tag == "a"]
+    assert links == [f"#{section}" for section in SECTIONS.split()[1:]]
     assert all(len(found.texts[section].split()) > 20 for section in SECTIONS.split())
     assert not found.open
     head = " ".join(found.texts[""].split())
-    words = [f"users{evaluation['users']}", evaluation["fingerprint"][:6]]
-    words += ["hm, 7 days from 2020-09-16", "“repurchase” has the highest MAP@12"]
-    assert [w for w in [*words, "better than each of the 3 others"] if w not in head] == []
+    scores, *facts = wording.facts(runs.read(demo_run).record)
+    assert [text for text in (scores, *facts) if text not in head] == []
+    assert head.startswith("hm-sample · 7 days from 2020-09-16 best repurchase: MAP@12 0.0502")
+    assert f"{evaluation['users']}of 955 in the window" in head
+    assert found.hovers[""][:1] == [f"hm-sample, {evaluation['window']}: best {scores}"]
     how = [(demo_run / "config.toml").read_text(encoding="utf-8").strip()]
     how += [*evaluation["fields"].values(), runs.read(demo_run).environment["polars"]]
     assert [text for text in how if text not in found.texts["repeat"]] == []
@@ -140,19 +144,25 @@ def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> 
     for model in record["models"]:
         row, first = found.row(model["name"]), model["metrics"]["MAP@12"]
         low, high = first["ci95"]
-        assert row[1].startswith(f"{first['mean']:.4f}{low:.4f} … {high:.4f}")
-        assert row[3] == f"{model['vs_random']['lift']:.1f}"
+        spread = f"{low:.4f} … {high:.4f}"
+        if model["repeats"] > 1:
+            spread = f"± {first['sd_repeats']:.4f}"
+        lift = f"{model['vs_random']['lift']:.1f}"
+        assert row[1:2] + row[3:5] == [f"{first['mean']:.4f}", lift, spread]
+    verdicts = [found.row(name)[2] for name in ("repurchase", "popular", "random")]
+    luck = "no better than chance"
+    assert verdicts == ["best", f"behind, {luck}", f"{luck}, z +0.5"]
     chance, pairs = record["chance"]["MAP@12"], record["comparison"]["pairs"]
-    assert found.row("chance (exact)")[1] == f"{chance['mean']:.4f}± {chance['sd']:.4f}"
+    assert found.row("chance (exact)")[1] == f"{chance['mean']:.4f}"
+    assert f"± {chance['sd']:.4f}" in found.texts[""]
     for pair in pairs:
-        row = next(row for row in found.rows if row[0] == f"{pair['one']}− {pair['other']}")
-        assert row[2:4] == [pair["verdict"], f"{pair['p_adjusted']:.4f}"]
-    assert "Holm correction for 6 pairs" in found.texts["differences"]
-    # A public leaderboard of few users is not drawn.
-    text = found.texts["rank-flips"]
-    assert "1 % public: 9 of 854 users: not shown, as fewer than 30 users tell nothing." in text
-    assert "30 % public: 256 of 854 users In" in text
-    assert text.count("random divisions") == 1
+        row = next(row for row in found.rows if row[:2] == [pair["one"], pair["other"]])
+        assert row[3:5] == [pair["verdict"], f"{pair['p_adjusted']:.4f}"]
+    text = found.texts["differences"]
+    assert "Holm over 6 pairs" in text
+    # A public leaderboard of few users is not shown.
+    assert "1 % public (9 of 854 users): not shown, as fewer than 30 users tell nothing" in text
+    assert "30 % public (256 of 854 users): nobody is first on both" in text
 
 
 def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:
@@ -189,22 +199,22 @@ def test_what_each_model_is_made_with(tmp_path: Path) -> None:
     week = POPULAR | {"params": {"window_days": 7, "values": False}}
     both = {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "file"]}
     found = page_of_models(tmp_path, week, {"name": "file", "lists": "one.csv"}, both)
-    text = found.texts["repeat"]
-    assert re.search(
-        r"popular: baselines.popular:Popular\(window_days = 7, .+ values = false\)", text
-    )
-    assert f"file: lists of {tmp_path / 'one.csv'}" in text
-    assert re.search(r"both: baselines.blend:Blend\(.+\), made of “popular” and “file”", text)
+    made = {row[0]: row[1] for row in found.rows if len(row) == 2}
+    popular = r"baselines.popular:Popular\(window_days = 7, .+ values = false\)"
+    assert re.fullmatch(popular, made["popular"])
+    assert made["file"] == f"lists of {tmp_path / 'one.csv'}"
+    assert re.fullmatch(r"baselines.blend:Blend\(.+\), made of popular and file", made["both"])
 
 
 # What is not there.
 
 
 def test_a_single_model_and_a_metric_of_all_lists(tmp_path: Path) -> None:
-    found = page_of_models(tmp_path, POPULAR, evaluation={"metrics": ["Coverage@2", "MAP@2"]})
+    asked = {"evaluation": {"metrics": ["Coverage@2", "MAP@2"]}, "data": {"name": "A shop"}}
+    found = page_of_models(tmp_path, POPULAR, **asked)
+    assert "A shop · " in found.texts[""]
     assert "differences" not in found.hovers
-    for section in ("differences", "rank-flips"):
-        assert "the run has a single model" in found.texts[section]
+    assert "the only model" in found.texts["differences"]
     assert "one value for all lists" in found.texts["users"]
     assert "is not 0 for users without lists" in found.texts["leaderboard"]
 
@@ -214,12 +224,11 @@ def test_empty_parts_say_so(copied: Path) -> None:
     models = [model | nothing for model in document(copied)["models"]]
     found = changed(copied, models=models, chance={}, slices=[], shake_up=[], comparison=None)
     for section, words in (
-        ("chance", "No exact chance value"),
+        ("results", "No exact chance value"),
         ("differences", "nothing to compare"),
         ("growth", "no curve"),
         ("slices", "No groups of users"),
         ("coverage", "not measured"),
-        ("rank-flips", "No division was tried"),
     ):
         assert words in found.texts[section]
 
@@ -241,14 +250,14 @@ def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path) -> None:
     late = POPULAR | {"name": "late", "params": {"window_days": 2}}
     log = small.TO_TUNE + "dan,a,2020-01-01\neve,a,2020-01-01\n"
     found = page_of_models(tmp_path, POPULAR, late, log=log, **TWO_FOLDS)
-    titles = next(row for row in found.rows if "fold 1" in "".join(row))
-    at = [i for i, t in enumerate(titles) if "fold 1" in t or "fold 2" in t or "better in" in t]
-    cells = [[found.row(name)[i] for i in at] for name in ("popular", "late")]
-    assert [of_folds for _, *of_folds in cells] == [["0.0000", "1.0000"], ["1.0000", "0.0000"]]
-    assert {better for better, *_ in cells} == {"–", "1 of 2 folds"}  # the first has none
-    windows = [row[:3] for row in found.rows if row[1:2] and row[1].startswith("1 day from")]
+    titles = ["model", "fold 1", "fold 2", "best is better in"]
+    first = found.rows.index(titles) + 1
+    rows = {row[0]: row[1:3] for row in found.rows[first : first + 2]}
+    assert rows == {"popular": ["0.0000", "1.0000"], "late": ["1.0000", "0.0000"]}
+    assert {row[3] for row in found.rows[first : first + 2]} == {"", "1 of 2 folds"}
     assert "result.json has the groups of each" in found.texts["slices"]
-    assert windows == [["1", "1 day from 2020-01-08", "2"], ["2", "1 day from 2020-01-09", "2"]]
+    for fold in ("fold 1: 2 users", "fold 2: 2 users", "1 day from 2020-01-08", "2020-01-09"):
+        assert fold in found.texts["results"]
 
 
 def test_a_user_of_several_folds_has_one_value(tmp_path: Path) -> None:
@@ -273,18 +282,19 @@ def test_what_an_unusual_record_says(copied: Path) -> None:
     for pair in record["comparison"]["pairs"]:
         pair["verdict"] = "higher"
     found = changed(copied, **record)
-    assert "The models" not in found.texts["repeat"]
+    assert ["popular", ""] in found.rows  # what it is made with
     assert f"{last['name']}: 0.0000" in found.hovers["chance"]  # 0 has no logarithm
-    assert ["–"] in [row[2:] for row in found.rows if row and row[0] == "popular"]
+    assert [""] in [row[2:] for row in found.rows if row and row[0] == "popular"]
     assert "Higher or lower means" in found.texts["differences"]
-    assert "It is higher than each of the 3 others" in found.texts[""]
+    assert "higher than all 3 others" in found.texts[""]
     pairs = [pair for pair in record["comparison"]["pairs"] if pair["other"] == "random"]
     for pair, verdict in zip(pairs, ("better", "tied", "better"), strict=True):
         pair["verdict"] = verdict
     found = changed(
         copied, comparison=record["comparison"] | {"baseline": "random", "pairs": pairs}
     )
-    assert "compared with “random”: 2 better, 1 tied." in found.texts[""]
+    assert "not compared with the other 2, only with random" in found.texts[""]
+    assert found.row("random")[2].startswith("baseline, ")
 
 
 # What no name can do, and what a browser is told to load.
@@ -292,7 +302,8 @@ def test_what_an_unusual_record_says(copied: Path) -> None:
 
 def test_hostile_names_are_text(hostile_run: Path) -> None:
     found, text = page_of(hostile_run), text_of(hostile_run)
-    assert {label(name, 240) for name in HOSTILE} <= {row[0] for row in found.rows if row}
+    shown = {row[0] for row in found.rows if row}
+    assert set(labels(HOSTILE, 60).values()) <= shown
     assert not [tag for tag, _ in found.tags if tag in ("img", "iframe", "object")]
     assert not [a for _, a in found.tags if any(key.startswith("on") for key in a)]
     assert "alert(1)</script>" not in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,19 +12,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from harness.core.errors import HarnessError
-from harness.core.table import percent
-from harness.report.page import tables, words
+from harness.core.table import Sheet, number
+from harness.report.page import tables
 from harness.report.page.svg import svg
 from harness.report.page.users import users_of
-from harness.report.page.view import View
 from harness.results.folder import part
-from harness.results.plots import label
+from harness.results.plots import label, labels
 from harness.results.run import Run
 from harness.results.tables import ContradictionError
-from harness.stats.slices import column_title
+from harness.results.wording import decimals_of, extreme, facts, folds_sheet
+from harness.stats.pairwise import pair_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _BEGINNING = 1 << 12
 _GENERATOR = b'<meta name="generator" content="submission-harness">'
+_NAME = 60
+"""Letters of a model's name in a table."""
 
 
 def is_page(path: Path) -> bool:
@@ -57,40 +60,54 @@ def page(run: Run, users: int | None = None) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    env.filters |= {"cut": label, "percent": percent, "breakable": _breakable}
-    return env.get_template("page.html.j2").render(_content(View(run)) | users_of(run, users))
+    env.filters |= {"cut": label, "figure": _figure, "tone": _tone}
+    env.globals["zip"] = zip
+    return env.get_template("page.html.j2").render(_content(run) | users_of(run, users))
 
 
-def _breakable(title: str) -> Markup:
-    """Return a title that may break before a cut-off, and not behind a sign."""
-    return Markup("<wbr>@").join(escape(title.replace("× ", "×\N{NO-BREAK SPACE}")).split("@"))
+def _figure(text: str) -> str:
+    """Return a figure with true minus signs, which may break into lines at its brackets alone."""
+    text = re.sub(r" (?=[…%s])|(?<=[…±]) ", "\N{NO-BREAK SPACE}", text)
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _content(view: View) -> dict[str, Any]:
+def _tone(cell: str, sheet: Sheet) -> str:
+    """Return the colour of the word that a cell says, alone or behind a comma."""
+    return next((sheet.styles[word] for word in cell.split(", ") if word in sheet.styles), "")
+
+
+def _content(run: Run) -> dict[str, Any]:
     """Return what the template shows."""
-    slices, run = tables.slices(view), view.run
-    charts, missing = _charts(view, list(slices))
+    record, evaluation = run.record, run.record.evaluation
+    chance, slices = record.chance.get(record.metric), tables.slices(record)
+    columns = list(dict.fromkeys(part.by for part in record.slices))
+    charts, missing = _charts(run, columns)
+    name = _readable(lambda: str(run.config["data"]["name"]))
+    folder = _readable(lambda: Path(run.config["data"]["path"]).name)
+    main, names = tables.models(record), [model.name for model in record.models]
+    scores, *more = facts(record)
     return {
-        "view": view,
-        "record": view.record,
-        "evaluation": view.record.evaluation,
+        "record": record,
+        "evaluation": evaluation,
+        "data": name or folder or evaluation.layout,
+        "extreme": extreme(record),
+        "scores": scores,
+        "facts": more,
+        "chance": chance and number(chance.mean, decimals_of(record)),
+        "deviation": chance and number(chance.sd, decimals_of(record)),
         "charts": charts,
         "missing": missing,
-        "models": tables.models(view),
-        "folds": tables.folds(view),
-        "pairs": tables.pairs(view),
-        "correction": tables.correction(view),
-        "slices": {column_title(by): table for by, table in slices.items()},
-        "estimates": tables.leaderboard_estimates(view),
-        "rank_flips": tables.rank_flips(view),
-        "few_public": tables.few(view),
-        "verdicts": view.verdicts,
-        "short": words.in_short(view),
-        "made_of": words.made_of(view),
-        "few": any(part.small for part in view.record.slices),
+        "names": names,
+        "labels": labels([*names, *(row[0] for row in main.rows)], _NAME),
+        "models": main,
+        "folds": folds_sheet(record) if record.folds else None,
+        "pairs": record.comparison and pair_table(record.comparison, record.shake_up),
+        "slices": slices,
+        "descriptions": tables.descriptions(record),
+        "estimates": tables.leaderboard_estimates(record),
+        "made_of": tables.made_of(record),
         "environment": _readable(lambda: run.environment) or {},
         "config": _readable(lambda: part(run.folder, "config.toml").read_text(encoding="utf-8")),
-        "seed": _readable(lambda: int(run.config["evaluation"]["seed"])),
         **_code(),
     }
 
@@ -103,18 +120,18 @@ def _readable(read: Callable[[], T]) -> T | None:
         return None
 
 
-_WIDTHS = {"wide": (8.6, 30), "narrow": (4.0, 14)}
+_WIDTHS = {"wide": (8.6, 34), "narrow": (4.0, 16)}
 """Inches of a chart, and letters of a model's name in it: of a page, and of a small screen."""
 
 
-def _charts(view: View, columns: list[str]) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
+def _charts(run: Run, columns: list[str]) -> tuple[dict[str, dict[str, Markup]], dict[str, str]]:
     """Return each chart in both widths, or else why it cannot be drawn."""
     from matplotlib import style  # slow to import
 
     charts: dict[str, dict[str, Markup]] = {}
     missing = dict[str, str]()
     for size, (width, longest) in _WIDTHS.items():
-        plot = replace(view.run.plot, longest=longest, width=width)
+        plot = replace(run.plot, longest=longest, width=width)
         draw: dict[str, Callable[[], Axes]] = {
             "chance": plot.forest,
             "differences": plot.differences,

@@ -1,21 +1,38 @@
 "use strict";
 (() => {
   const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
-  const choices = {};
+  const choice = (id) => document.getElementById(id)?.value;
 
   function refresh() {
-    for (const element of all("[data-pick]")) {
-      const { filter } = element.closest("[data-filter]").dataset;
-      element.hidden = !element.dataset.pick.split(" ").includes(choices[filter]);
+    for (const row of all("#pairs tbody tr")) {
+      const names = [row.cells[0].title, row.cells[1].title];
+      row.hidden = Boolean(choice("pairs-of")) && !names.includes(choice("pairs-of"));
+    }
+    all("#slices .part").forEach((part, i) => (part.hidden = i !== Number(choice("slices-by"))));
+    fit();
+  }
+
+  // A table that is wider than the screen becomes cards, each figure below its title.
+
+  function fit() {
+    for (const table of all(".scroll > table")) {
+      table.classList.remove("cards");
+      table.classList.toggle("cards", table.offsetWidth > table.parentElement.clientWidth);
     }
   }
 
-  // Tables.
+  function title(table) {
+    const titles = all("thead th", table).map((head) => head.textContent.trim());
+    for (const row of all("tbody tr, tfoot tr", table)) {
+      titles.forEach((text, i) => (row.cells[i].dataset.title = text));
+    }
+  }
 
   function keyOf(row, column, words) {
-    const cell = row.cells[column];
-    if (words) return cell.textContent.trim().toLowerCase();
-    return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+    const text = row.cells[column].textContent.trim();
+    if (words) return text.toLowerCase();
+    const number = parseFloat(text.replace(/^[^\d−]+|,/g, "").replace("−", "-"));
+    return Number.isNaN(number) ? null : number;
   }
 
   function compare(a, b) {
@@ -60,13 +77,9 @@
     if (button.matches("thead button")) sort(button);
     else if (button.matches(".copy")) copy(button);
   });
-  for (const select of all("select[data-filter]")) {
-    select.addEventListener("change", () => {
-      choices[select.dataset.filter] = select.value;
-      refresh();
-    });
-    choices[select.dataset.filter] = select.value;
-  }
-  choices.pairs ??= "all";
+  for (const select of all(".choice select")) select.addEventListener("change", refresh);
+  addEventListener("resize", fit);
+  addEventListener("beforeprint", () => (document.querySelector("#repeat details").open = true));
+  all(".scroll > table").forEach(title);
   refresh();
 })();

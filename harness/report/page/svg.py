@@ -37,8 +37,7 @@ def svg(name: str, ax: Axes) -> Markup:
     assert figure is not None, "charts are on figures"  # noqa: S101
     figure.set_facecolor("none")
     ax.set_facecolor("none")
-    text = plots.as_svg(ax, name)
-    root = ElementTree.fromstring(text)  # noqa: S314 - what matplotlib has just written
+    root = ElementTree.fromstring(plots.as_svg(ax, name))  # noqa: S314 - what matplotlib has just written
     for child in [*root]:
         if child.tag == f"{_SVG}metadata" or child.find(f"{_SVG}style") is not None:
             root.remove(child)
@@ -63,6 +62,10 @@ def _embed(element: ElementTree.Element, name: str) -> None:
         attributes["href"] = f"#{name}-{target[1:]}"
     if "clip-path" in attributes:
         attributes["clip-path"] = attributes["clip-path"].replace("#", f"#{name}-")
+    if "-0" in attributes.get("transform", ""):
+        del attributes["transform"]  # matplotlib turns level text by −0°
+    for key in attributes.keys() & {"d", "x", "y"}:  # no screen shows more
+        attributes[key] = re.sub(r"\d+\.\d+", lambda n: f"{float(n[0]):.2f}", attributes[key])
     style = attributes.get("style", "")
     style = re.sub("#[0-9a-f]{6}", lambda colour: _COLOURS.get(colour[0], colour[0]), style)
     if style:  # the page chooses the typeface

@@ -91,22 +91,30 @@ def test_means_far_apart_stand_on_a_logarithmic_axis() -> None:
 
 def test_differences_to_the_best_to_a_model_and_to_the_baseline() -> None:
     plot = run_of(*THREE, comparison=compared(*PAIRS)).plot
-    assert points(plot.differences()) == [(-0.1, 0, REST), (-0.2, 1, BASELINE)]
+    ax = plot.differences()
+    assert points(ax) == [(-0.1, 0, REST), (-0.2, 1, REST)]
+    assert ax.lines[0].get_color() == BEST  # the line of 0 is the model that the others are less
+    assert [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"] == [
+        "none",
+        REST,
+    ]
     assert points(plot.differences(to=WIDE)) == [(0.2, 0, BEST), (0.1, 1, REST)]
     with refusal(UsageError, 'no model "bb"; did you mean'):
         plot.differences(to="bb")
     beside = compared(*PAIRS[1:], baseline=WIDE)
     ax = run_of(*THREE, comparison=beside).plot.differences()
     assert rows(ax) == ["a", "b"]
+    assert ax.lines[0].get_color() == BASELINE
     with refusal(UsageError, "no two models"):
         run_of(THREE[0]).plot.differences()
 
 
 def test_a_lower_value_may_be_the_better_one() -> None:
-    """b has the higher value and is worse, so it has the colour of the baseline."""
+    """b has the higher value and is worse."""
     pairs = compared(pair("a", "b", -0.2, "better")) | {"better": "lower"}
     ax = run_of(model("a", 0.2), model("b", 0.4), comparison=pairs).plot.differences()
-    assert points(ax) == [(0.2, 0, BASELINE)]
+    assert points(ax) == [(0.2, 0, REST)]
+    assert any(str(line.get_gid()).endswith(", worse") for line in ax.lines)
 
 
 def test_lines_end_beside_their_names() -> None:
@@ -137,8 +145,11 @@ def test_coverage_by_popularity() -> None:
 def test_it_draws_on_an_axes_of_yours_and_names_keep_apart() -> None:
     from matplotlib.figure import Figure
 
-    many = [model(f"{n} " + "long " * 16, 0.5, curve={1: 0.5, 2: 0.5}) for n in range(15)]
+    names = [f"{'long ' * 8}{n} {'long ' * 8}" for n in range(15)]
+    many = [model(name, 0.5, curve={1: 0.5, 2: 0.5}) for name in names]
     ax = Figure((7, 5), dpi=72).subplots()
     assert run_of(*many).plot.by_k(ax) is ax
+    texts = [text.get_text() for text in ax.texts]
+    assert len({*texts}) == 15 and max(map(len, texts)) == 30
     places = [text.xyann[1] * ax.bbox.height for text in ax.texts]  # in points
     assert min(high - low for low, high in pairwise(places)) > 1.2 * ax.texts[0].get_fontsize()
