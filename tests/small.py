@@ -16,6 +16,10 @@ from harness.data import bucketing
 from harness.data.buckets import prepared
 from harness.evaluation import memory
 from harness.evaluation.parts import EvaluatedParts, evaluate_parts
+from harness.evaluation.rescore import task_of
+from harness.metrics import Metric
+from harness.results.run import read
+from harness.scoring.submissions import SubmittedLists
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -238,3 +242,11 @@ def in_buckets(count: int = 3) -> Iterator[None]:
         patch.setattr(bucketing, "bucket_count", lambda events: count)
         patch.setattr(memory, "needed", lambda layout: 10**15)
         yield
+
+
+def lists_of(
+    folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()
+) -> SubmittedLists:
+    """Return the lists of a run's model; a run that has none written down gives them again."""
+    lists = task_of(read(folder)).lists_of(model, repeat, again=True)
+    return lists.on_task(model, metrics)

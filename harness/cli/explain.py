@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import forms, options
-from harness.cli.output import note, show, stdout_to_stderr
+from harness.cli.output import note, show_parts, stdout_to_stderr
 from harness.core.errors import UsageError, suggest
 from harness.scoring.options import SubmissionOptions
 
 if TYPE_CHECKING:
-    from harness.scoring.submissions import SubmittedLists
+    from harness.comparison.explain import Explanations
+    from harness.results.run import Run
 
 
 @options.of_submissions(without=("sample", "items"))
@@ -22,51 +23,115 @@ def explain(
     source: Annotated[
         Path, typer.Argument(metavar="SOURCE", help="A file of lists, or a run's folder.")
     ],
-    model: Annotated[str | None, "Which model of the run."] = None,
+    model: Annotated[
+        list[str] | None, "Which model of the run; name two to see their lists side by side."
+    ] = None,
     repeat: options.Repeat = 0,
     fold: options.Fold = None,
     user: Annotated[list[str] | None, "Whose; repeatable."] = None,
     worst: Annotated[
-        int, typer.Option("--worst", min=0, help="Explain this many of the worst users.")
+        int,
+        typer.Option(
+            "--worst",
+            min=0,
+            help="So many users for whom the model lost most against the best one of the run; of "
+            "a file, and of the best one, those with the lowest values.",
+        ),
     ] = 0,
     best: Annotated[
-        int, typer.Option("--best", min=0, help="Explain this many of the best users.")
+        int, typer.Option("--best", min=0, help="So many users with the best values.")
     ] = 0,
-    metric: Annotated[str | None, "What worst and best go by, and the cut-off."] = None,
+    most_different: Annotated[
+        int,
+        typer.Option(
+            "--most-different",
+            min=0,
+            help="So many users for whom two models differ most: --model A --model B.",
+        ),
+    ] = 0,
+    metric: Annotated[str | None, "What users are ordered by, and the cut-off."] = None,
     k: Annotated[int | None, "The cut-off, by MAP; 12."] = None,
+    all_: Annotated[bool, "Every metric and convention as well."] = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: options.Output = "table",
     *,
     submission: SubmissionOptions,
 ) -> None:
-    """Show a user's list: the hits, and what each adds."""
-    from harness.comparison.explain import explain_users
+    """Show a user's history, truth and list with its hits."""
+    from harness.comparison.explain import explain_run
     from harness.core.io import exists
+    from harness.metrics import parse
     from harness.results.folder import part
+    from harness.results.run import read
 
-    if not (user or worst or best):
-        raise UsageError("nobody to explain; name --user ID, or ask for --worst 3 or --best 3")
     if metric is not None and k is not None:
         raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
     if not exists(source):
         raise UsageError(f"{source}: no such file or run folder")
     if k is not None:
         metric = f"MAP@{k}"
+    models = model or []
+    if not (user or worst or best or most_different):
+        ask = "--most-different 3" if len(models) > 1 else "--worst 3 or --best 3"
+        raise UsageError(f"nobody to explain; name --user ID, or ask for {ask}")
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         if source.is_dir():
             part(source, "result.json")
             forms.refuse_other_forms(context, forms.RUN)
-            submitted = _of_run(source, model, repeat, fold, metric)
+            run = read(source)
+            _refuse_models(run, models, ordered=bool(worst or best), most_different=most_different)
+            asked = () if metric is None else (run.metrics.get(metric) or parse(metric, Path()),)
+            for line in run.source_notes(asked or run.metrics.values()):
+                note(f"note  {line}")
+            explanations = explain_run(
+                run,
+                models,
+                user or [],
+                repeat=repeat,
+                fold=fold,
+                metrics=asked,
+                worst=worst,
+                best=best,
+                most_different=most_different,
+            )
         else:
             forms.refuse_other_forms(context, forms.FILE)
-            submitted = _of_file(source, metric, submission)
-        explanations = explain_users(submitted, user or [], worst, best)
-    show(format_, explanations)
+            explanations = _of_file(source, metric, submission, user or [], worst, best)
+    show_parts(
+        format_, explanations.to_dict, explanations.sheets(every=all_), explanations.records()
+    )
 
 
-def _of_file(file: Path, metric: str | None, submission: SubmissionOptions) -> SubmittedLists:
-    """Return the lists of a file; say it where the file would not be scored."""
+def _refuse_models(run: Run, models: list[str], *, ordered: bool, most_different: int) -> None:
+    """Refuse no model, more than two, and what goes with another number of them."""
+    if not models:
+        names = [known.name for known in run.models]
+        raise UsageError(f"{run.folder}: which model? name one with --model; {suggest('', names)}")
+    if len(models) > 2 or len(set(models)) < len(models):
+        raise UsageError(f"found --model {' --model '.join(models)}; name one model, or two")
+    if len(models) == 2 and ordered:
+        raise UsageError(
+            "--worst and --best go with one model; where two are compared, ask for "
+            "--most-different 3 or name --user ID"
+        )
+    if len(models) == 1 and most_different:
+        raise UsageError(
+            f"--most-different compares two models; name another one, too: --model {models[0]} "
+            f"--model …; {suggest('', [each.name for each in run.models])}"
+        )
+
+
+def _of_file(
+    file: Path,
+    metric: str | None,
+    submission: SubmissionOptions,
+    users: list[str],
+    worst: int,
+    best: int,
+) -> Explanations:
+    """Return the explanations by a file's lists; say it where the file would not be scored."""
+    from harness.comparison.explain import explain_users
     from harness.metrics import parse
     from harness.scoring.submissions import lists_on_terms
     from harness.scoring.terms import Terms
@@ -80,22 +145,9 @@ def _of_file(file: Path, metric: str | None, submission: SubmissionOptions) -> S
             f"note  {file} has errors, for which harness score refuses it ({codes}); "
             "see them: harness validate"
         )
-    return submitted
+    task = None
+    if terms.config is not None:
+        from harness.protocol.task import make_task
 
-
-def _of_run(
-    folder: Path, model: str | None, repeat: int, fold: int | None, metric: str | None
-) -> SubmittedLists:
-    """Return the lists of a run's model, by a metric as the run's table calls it."""
-    from harness.comparison.explain import of_run
-    from harness.metrics import parse
-    from harness.results.run import read
-
-    run = read(folder)
-    if model is None:
-        names = [known.name for known in run.models]
-        raise UsageError(f"{folder}: which model? name one with --model; {suggest('', names)}")
-    asked = () if metric is None else (run.metrics.get(metric) or parse(metric, Path()),)
-    for line in run.source_notes(asked or run.metrics.values()):
-        note(f"note  {line}")
-    return of_run(folder, model, repeat, asked, fold)
+        task = make_task(terms.config)
+    return explain_users(submitted, users, worst=worst, best=best, task=task)

@@ -25,7 +25,7 @@ FORMS: dict[str, dict[str, tuple[str, ...]]] = {
         SPARK: ("--master", "--remote", "--buckets", "--tables"),
     },
     "score": {RUN: (), FILE: (*_OF_LISTS, "--k", "--conventions", "--codabench", "--evalai")},
-    "explain": {RUN: ("--model", "--repeat", "--fold"), FILE: _OF_LISTS},
+    "explain": {RUN: ("--model", "--repeat", "--fold", "--most-different"), FILE: _OF_LISTS},
     "submit": {RUN: ("--fold",), CONFIG: ("--set", "--all-events")},
 }
 """The forms of each command, and the options that go with one alone; others go with all forms.

@@ -15,6 +15,15 @@ from harness.core.errors import UsageError, printable
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
     out: Annotated[Path | None, "The page to write; report.html in the run's folder."] = None,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            "--users",
+            min=1,
+            help="Add so many users to look at one by one, such as 600: each model's worst and "
+            "best, those where the two best models differ most, and random ones.",
+        ),
+    ] = None,
     force: Annotated[bool, "Replace any file --out."] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -37,7 +46,7 @@ def report(
     )
     if target.name in names:
         raise UsageError(f"{target}: is the name of a run's file; choose another --out, as {PAGE}")
-    text = page(read(run))
+    text = page(read(run), users)
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     say(f"written to {printable(str(target))}  {target.stat().st_size:,} bytes")

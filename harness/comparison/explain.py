@@ -1,48 +1,36 @@
-"""One user's list, position by position: its hits, what each adds, what others would print."""
+"""One user on a screen: what they did before, what was true, the list rank by rank with hits."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import repeats
-from harness.core.errors import UsageError, printable
+from harness.core.arrays import Counts, Floats, Int64, repeats
+from harness.core.errors import DataError, UsageError, printable
 from harness.core.progress import doing
-from harness.core.table import MISSING, Column, Sheet, Shown, number
-from harness.evaluation.rescore import lists_of
+from harness.core.table import MISSING, Column, Sheet, Shown, number, signed
+from harness.evaluation.rescore import RunTask, task_of
 from harness.metrics import DEFINITIONS, Block, Metric, parse, per_user
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.grades import allows
 from harness.metrics.inputs.lists import id_order
 from harness.metrics.kernels import discounts
 from harness.metrics.scores import user_scores
-from harness.results.run import read
+from harness.protocol.history import TrainingEvent, histories, titles_of
+from harness.protocol.task import Task
+from harness.protocol.truth import Solution
+from harness.results.run import Run
 from harness.scoring.score import convention_columns, on_conventions
 from harness.scoring.submissions import SubmittedLists
 from harness.scoring.terms import which_fold
 
-
-def of_run(
-    folder: Path,
-    model: str,
-    repeat: int = 0,
-    metrics: tuple[Metric, ...] = (),
-    fold: int | None = None,
-) -> SubmittedLists:
-    """Return the lists of a run's model; a run that has none written down gives them again.
-
-    Of several folds, from 1, the earliest, the last is taken by default.
-    """
-    lists = lists_of(read(folder), model, repeat, fold, again=True)
-    which = f", repeat {repeat}" if lists.model.repeats > 1 else ""
-    return lists.on_task(f'model "{model}" of {folder}{which}', metrics)
-
-
 _K = _SHOWN_TRUTH = 12
+_TITLED_TRUTH = 4
+"""So many true items are shown with their titles; of more the ids alone."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +79,14 @@ class Explanation:
         The one that was asked for, every metric of accuracy, and AP under every divisor.
     conventions : mapping of name to value
         AP as each convention computes it; None where it would not count this user.
+    history : tuple of TrainingEvent, optional
+        The last events before the window, the latest first; None where they are not known.
+    events : int, optional
+        How many there are in all.
+    titles : mapping of item to title
+        Of the items above, where the items' table has titles.
+    best_value : float, optional
+        What the run's best model has, where users are ordered by that.
     """
 
     user: str
@@ -102,6 +98,10 @@ class Explanation:
     places: tuple[ListPosition, ...]
     metrics: dict[str, float]
     conventions: dict[str, float | None]
+    history: tuple[TrainingEvent, ...] | None = None
+    events: int | None = None
+    titles: dict[str, str] = field(default_factory=dict)
+    best_value: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,77 +116,317 @@ class Explanations(Shown):
         How many evaluation sets the config has.
     fold : int
         Which of these is theirs, from 1.
+    metrics : tuple of str
+        Those that are shown first; users are ordered by the first.
+    notes : tuple of str
+        What is left out, and why.
+    models : tuple of str
+        The model of a run whose lists these are, and the one that it is compared with.
+    best_model : str, optional
+        The run's best model, where users are ordered by what it has for them.
+    against : str, optional
+        Where the lists are from that these are compared with.
+    against_users : tuple of Explanation
+        The same users with those lists.
     """
 
     paper: str
     users: tuple[Explanation, ...]
     folds: int = 1
     fold: int = 1
+    metrics: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    best_model: str | None = None
+    against: str | None = None
+    against_users: tuple[Explanation, ...] = ()
 
-    def sheets(self) -> list[Sheet]:
-        """Return the positions of each user, and the list's score by every metric and convention.
+    def sheets(self, every: bool = False) -> list[Sheet]:
+        """Return what each user did before the window, and the list with its hits.
 
-        Above the first stands which fold it is.
+        `every`: each metric and convention as well.
         """
-        metrics: list[Column[tuple[str, float]]] = [
-            Column("metric", lambda row: row[0], "name"),
-            Column("value", lambda row: number(row[1], 6)),
-        ]
-        sheets, note = list[Sheet](), which_fold(self.fold, self.folds, "explain")
-        for user in self.users:
-            conventions = on_conventions(user.conventions)
-            sheets += [
-                _positions_table(user, self.paper, "" if sheets else note),
-                Sheet.of(user.metrics.items(), metrics),
-                Sheet.of(conventions, convention_columns(f"AP@{user.k}"), kept=2),
-            ]
+        sheets = list[Sheet]()
+        for n, user in enumerate(self.users):
+            other = self.against_users[n] if self.against_users else None
+            heading = self._heading(user, other, first=not sheets)
+            if user.history:
+                heading += [f"train  the last {len(user.history)} of {user.events:,} events"]
+                sheets.append(_history_sheet(user, heading))
+                heading = []
+            sheets.append(_list_sheet(user, other, self.models, heading))
+            for each in (user, *([other] if other else [])) if every else ():
+                sheets += _every_score(each)
         return sheets
+
+    def _heading(self, user: Explanation, other: Explanation | None, first: bool) -> list[str]:
+        """Return the lines above a user; notes stand above the first."""
+        lines = [f"lists  {printable(self.paper)}"]
+        if self.against is not None:
+            lines.append(f"and    {printable(self.against)}")
+        fold = which_fold(self.fold, self.folds, "explain")
+        lines += [f"note   {note}" for note in (fold, *self.notes) if note and first]
+        lines.append(f"user   {printable(user.user)} · k = {user.k}")
+        metric = next(iter(self.metrics), None)
+        if other is not None and metric is not None:
+            value, theirs = user.metrics[metric], other.metrics[metric]
+            difference = signed(value - theirs, 4)
+            lines.append(f"diff   {metric} {difference} ({value:.4f} against {theirs:.4f})")
+        elif self.metrics:
+            values = (f"{name} {user.metrics[name]:.4f}" for name in self.metrics)
+            lines.append(f"score  {' · '.join(values)}")
+        if self.best_model is not None and user.best_value is not None:
+            best = f'model "{printable(self.best_model)}" has {metric} {user.best_value:.4f}'
+            lines.append(f"best   {best}")
+        beyond = len(user.truth) - user.candidates
+        lines += [
+            f"truth  R = {len(user.truth)}: {_truth(user)}",
+            *([f"note   {beyond} of them could not be recommended"] if beyond else []),
+            *([] if user.averaged else ["note   no true items: the user is not averaged"]),
+            *([] if user.places else ["note   no list"]),
+            *(["note   no training events"] if user.events == 0 else []),
+        ]
+        return lines
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a position in full precision; an empty one where there is no list."""
         empty = dict.fromkeys(ListPosition.__annotations__)
+        lists = [(self.paper, self.users)]
+        lists += [(self.against, self.against_users)] if self.against is not None else []
         return [
-            {"user": user.user, "k": user.k, **position}
-            for user in self.users
+            {"user": user.user, "k": user.k, **position, "lists": paper}
+            for paper, users in lists
+            for user in users
             for position in ([vars(place) for place in user.places] or [empty])
         ]
 
 
+def explain_run(
+    run: Run,
+    models: Sequence[str],
+    users: Sequence[str] = (),
+    *,
+    repeat: int = 0,
+    fold: int | None = None,
+    metrics: tuple[Metric, ...] = (),
+    worst: int = 0,
+    best: int = 0,
+    most_different: int = 0,
+) -> Explanations:
+    """Return the explanations of users by the lists of a run's model, or of two side by side.
+
+    A run that has no lists written down gives them again. `worst` are those for whom the model
+    lost most against the best of the run; the other parameters are those of `explain_users`.
+
+    Parameters
+    ----------
+    models : sequence of str
+        One, or two.
+    fold : int, optional
+        Which of several, from 1, the earliest; the last by default.
+
+    Raises
+    ------
+    HarnessError
+        No such model, user or fold; data or lists that are gone, or have changed since.
+    """
+    for model in models:
+        run.model_of(model, repeat)  # known before any event is read
+    try:
+        evaluated, leader = task_of(run, fold), run.models[0].name
+    except DataError as error:
+        page = shlex.join(["harness", "report", str(run.folder), "--users", "600"])
+        raise DataError(
+            f"{error}\nthe log alone has what was true, and the history: bring it back, or look at "
+            f"lists without their hits: {page}"
+        ) from error
+    lists = [_lists_of(evaluated, model, repeat, metrics) for model in models]
+    best_values = None
+    if worst and leader not in models:
+        best_values = _values_of(evaluated, leader, _metric_of(lists[0]))
+    explanations = explain_users(
+        lists[0],
+        users,
+        worst=worst,
+        best=best,
+        best_values=best_values,
+        against=lists[1] if len(lists) > 1 else None,
+        most_different=most_different,
+        task=evaluated.task,
+    )
+    named = None if best_values is None else leader
+    return replace(explanations, models=tuple(models), best_model=named)
+
+
+def _lists_of(
+    evaluated: RunTask, model: str, repeat: int, metrics: tuple[Metric, ...]
+) -> SubmittedLists:
+    lists = evaluated.lists_of(model, repeat, again=True)
+    which = f", repeat {repeat}" if lists.model.repeats > 1 else ""
+    return lists.on_task(f'model "{model}" of {evaluated.whole.folder}{which}', metrics)
+
+
+def _values_of(evaluated: RunTask, model: str, metric: Metric) -> Floats:
+    """Return a model's value for each user, the mean over repeats where the run has it."""
+    run = evaluated.run
+    if metric in run.user_metrics.values() and metric not in run.changed_metrics:
+        return np.asarray(run.scores[model].values[metric].mean(axis=0))
+    lists = _lists_of(evaluated, model, 0, (metric,))
+    return user_scores(lists.lists, lists.solution.judgments, [metric])[metric]
+
+
+def _metric_of(submitted: SubmittedLists) -> Metric:
+    """Return what users are ordered by: the first metric of the solution, or MAP@12."""
+    metric = next(iter(submitted.solution.metrics), parse(f"MAP@{_K}"))
+    submitted.solution.require(metric)
+    if metric.definition.of == "set":
+        raise UsageError(f"metric {metric} has no value for a user; name another with --metric")
+    return metric
+
+
+def worst_first(
+    users: pl.Series, values: Floats, hits: Counts, best: Floats | None = None
+) -> Int64:
+    """Return the rows of users with hits to get, in order of what they lost.
+
+    Parameters
+    ----------
+    values : float64 array, (n,)
+        The higher, the better.
+    hits : array, (n,)
+        How many true items of each user could be recommended.
+    best : float64 array, (n,), optional
+        What the best model has: the largest loss stands first, ties by value, then by id. Without
+        it the lowest value stands first, then most true items, then ids.
+    """
+    keys = (-hits, values) if best is None else (values, values - best)
+    order = np.lexsort((id_order(users), *keys))
+    return order[hits[order] > 0]
+
+
+def best_first(users: pl.Series, values: Floats) -> Int64:
+    """Return the rows of users, the highest value first; ties by id."""
+    return np.lexsort((id_order(users), -values))
+
+
+def most_different_first(users: pl.Series, values: Floats, others: Floats) -> Int64:
+    """Return the rows of users whose two values differ, the most first; ties by id."""
+    difference = np.abs(values - others)
+    order = np.lexsort((id_order(users), -difference))
+    return order[difference[order] > 0]
+
+
 @doing("scoring")
 def explain_users(
-    submitted: SubmittedLists, users: Sequence[str], worst: int, best: int
+    submitted: SubmittedLists,
+    users: Sequence[str] = (),
+    *,
+    worst: int = 0,
+    best: int = 0,
+    best_values: Floats | None = None,
+    against: SubmittedLists | None = None,
+    most_different: int = 0,
+    task: Task | None = None,
 ) -> Explanations:
-    """Return the explanations of the users named, and of the `worst` and the `best`; ties by id.
+    """Return the explanations of the users named, and of the worst, best and most different.
 
     They go by the first metric of the solution, or MAP@12, and its cut-off. Users who are not
-    averaged are neither.
+    averaged are none of these.
+
+    Parameters
+    ----------
+    best_values : float64 array, optional
+        What the best model has for each user, which the worst are ordered by; see `worst_first`.
+    against : SubmittedLists, optional
+        Other lists of the same users, to be shown beside these.
+    task : Task, optional
+        What tells what users did before the window, and the titles of items.
 
     Raises
     ------
     UsageError
         A user is not evaluated, or users have no value by the metric.
     """
-    solution = submitted.solution
-    by = next(iter(solution.metrics), parse(f"MAP@{_K}"))
-    solution.require(by)
-    if by.definition.of == "set":
-        raise UsageError(f"metric {by} has no value for a user; name another with --metric")
-    fold, row_of = solution.fold or solution.folds, {u: row for row, u in enumerate(solution.users)}
+    solution, by = submitted.solution, _metric_of(submitted)
+    fold, k = solution.fold or solution.folds, by.k or solution.k or _K
+    rows, judgments = _rows_of(users, solution, fold), solution.judgments
+    values = user_scores(submitted.lists, judgments, [by])[by]
+    sign = -by.definition.sign  # an error is good where it is low
+    goal = None if best_values is None else sign * best_values
+    orders = [
+        (worst_first(solution.users, sign * values, judgments.truth.sizes, goal), worst),
+        (best_first(solution.users, sign * values), best),
+    ]
+    if against is not None:
+        others = user_scores(against.lists, judgments, [by])[by]
+        orders.append((most_different_first(solution.users, values, others), most_different))
+    for order, count in orders:
+        rows += order[solution.counted[order]][:count].tolist()
+    rows = list(dict.fromkeys(rows))
+    sides = [
+        [explain(lists, row, k, by) for row in rows]
+        for lists in (submitted, against)
+        if lists is not None
+    ]
+    if task is not None:
+        sides = [_with_history(side, task, rows) for side in sides]
+    if best_values is not None:
+        sides[0] = [
+            replace(user, best_value=float(best_values[row]))
+            for user, row in zip(sides[0], rows, strict=True)
+        ]
+    shown = [str(m) for m in dict.fromkeys([by, *solution.metrics])]
+    return Explanations(
+        paper=submitted.title,
+        users=tuple(sides[0]),
+        folds=solution.folds,
+        fold=fold,
+        metrics=tuple(name for name in shown if rows and name in sides[0][0].metrics),
+        notes=() if task is not None else (_NO_HISTORY,),
+        against=None if against is None else against.title,
+        against_users=() if against is None else tuple(sides[1]),
+    )
+
+
+def _rows_of(users: Sequence[str], solution: Solution, fold: int) -> list[int]:
+    """Return the rows of users; UsageError where one is not evaluated."""
+    row_of = {user: row for row, user in enumerate(solution.users)} if users else {}
     for user in users:
         if user not in row_of:
             which = which_fold(fold, solution.folds, "explain")
             raise UsageError(
-                f'no user "{user}" among the {len(row_of):,} of the evaluation set'
+                f'no user "{user}" among the {len(solution.users):,} of the evaluation set'
                 f'{f" ({which})" if which else ""}; one is "{solution.users[0]}"'
             )
-    rows = [row_of[user] for user in users]
-    values = user_scores(submitted.lists, solution.judgments, [by])[by]
-    for keys, count in ((values, worst), (-values, best)):
-        order = np.lexsort((id_order(solution.users), keys))
-        rows += order[solution.counted[order]][:count].tolist()
-    k = by.k or solution.k or _K
-    explanations = tuple(explain(submitted, row, k, by) for row in dict.fromkeys(rows))
-    return Explanations(submitted.title, explanations, solution.folds, fold)
+    return [row_of[user] for user in users]
+
+
+_NO_HISTORY = "without a history: a solution has no training events; --config in its place has them"
+
+
+def _with_history(
+    explained: Sequence[Explanation], task: Task, rows: Sequence[int]
+) -> list[Explanation]:
+    """Return the same with what users did before the window, and the titles of all items."""
+    known = list(zip(explained, histories(task, rows), strict=True))
+    shown = [
+        sorted(
+            {event.item for event in history.events}
+            | {place.item for place in user.places if place.item is not None}
+            | {*user.truth}
+        )
+        for user, history in known
+    ]
+    titles = titles_of(task.data, sorted({item for items in shown for item in items}))
+    return [
+        replace(
+            user,
+            history=history.events,
+            events=history.total,
+            titles={item: titles[item] for item in items if item in titles},
+        )
+        for (user, history), items in zip(known, shown, strict=True)
+    ]
 
 
 def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = None) -> Explanation:
@@ -253,37 +493,111 @@ def _list_positions(ids: pl.Series, block: Block, divisor: int) -> tuple[ListPos
     )
 
 
-def _positions_table(user: Explanation, title: str, note: str) -> Sheet:
-    hits = [position for position in user.places if position.hit]
-    shown = ", ".join(printable(item) for item in user.truth[:_SHOWN_TRUTH])
+def _truth(user: Explanation) -> str:
+    """Return the true items in a line, a few with their titles."""
+    shown = [printable(item) for item in user.truth[:_SHOWN_TRUTH]]
+    if len(user.truth) <= _TITLED_TRUTH:
+        titles = [printable(user.titles.get(item, "")) for item in user.truth]
+        shown = [f"{item} {title}".rstrip() for item, title in zip(shown, titles, strict=True)]
     more = len(user.truth) - _SHOWN_TRUTH
-    beyond = len(user.truth) - user.candidates
-    total = sum(position.precision for position in hits)
-    columns: list[Column[ListPosition]] = [
-        Column("rank", lambda p: str(p.rank)),
-        Column("item", lambda p: MISSING if p.item is None else printable(p.item), "name"),
-        Column("hit", lambda p: "hit" if p.hit else "repeated" if p.repeat else "", "name"),
-        Column("P(i)", lambda p: number(p.precision, 4)),
-        Column("adds to AP", lambda p: number(p.contribution, 6) if p.hit else ""),
-        Column("discount", lambda p: number(p.discount, 4)),
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _history_sheet(user: Explanation, heading: list[str]) -> Sheet:
+    """Return the last training events; a column that says nothing is left out."""
+    events = user.history or ()
+    columns: list[Column[TrainingEvent]] = [
+        Column("day", lambda event: event.day or "", "name", firm=True),
+        Column("item", lambda event: printable(event.item), "name"),
+        Column("title", lambda event: printable(user.titles.get(event.item, "")), "name"),
+        Column("type", lambda event: printable(event.type or ""), "name"),
     ]
+    filled = [c for c in columns if c.title == "item" or any(map(c.cell, events))]
+    return Sheet.of(events, filled, heading=heading)
+
+
+_Row = tuple[ListPosition, ...]
+"""A rank of one list, or of two side by side."""
+
+
+def _list_sheet(
+    user: Explanation, other: Explanation | None, models: Sequence[str], heading: list[str]
+) -> Sheet:
+    """Return a list rank by rank, or two side by side, with what hits add to AP below."""
+    columns: list[Column[_Row]] = [Column("rank", lambda row: str(row[0].rank), firm=True)]
+    if other is None:
+        footing = [_sum_of(user)]
+        rows: list[_Row] = [(place,) for place in user.places]
+        columns += _columns_of(0, "item", user)
+        columns += [
+            Column("P(i)", lambda row: number(row[0].precision, 4)),
+            Column("adds to AP", lambda row: number(row[0].contribution, 6) * row[0].hit),
+            Column("discount", lambda row: number(row[0].discount, 4), first_out=True),
+        ]
+    else:
+        names = [printable(model) for model in models]
+        footing = [f"{names[0]}: {_sum_of(user)}", f"{names[1]}: {_sum_of(other)}"]
+        columns += [
+            replace(column, first_out=column.title == "title")
+            for column in _columns_of(0, names[0], user) + _columns_of(1, names[1], other)
+        ]
+        length = max(len(user.places), len(other.places))
+        rows = list(zip(_padded(user.places, length), _padded(other.places, length), strict=True))
     return Sheet.of(
-        user.places,
+        rows,
         columns,
-        heading=[
-            f"lists  {printable(title)}",
-            *([f"note   {note}"] if note else []),
-            f"user   {printable(user.user)} · k = {user.k}",
-            f"truth  R = {len(user.truth)}: {shown}" + (f" and {more} more" if more > 0 else ""),
-            *([f"note   {beyond} of them could not be recommended"] if beyond else []),
-            *([] if user.averaged else ["note   no true items: the user is not averaged"]),
-            *([] if user.places else ["note   no list"]),
-        ],
-        footing=[
-            f"AP@{user.k} = {' + '.join(f'{p.precision:.4f}' for p in hits) or '0'} over "
-            f"D = min({len(user.truth)}, {user.k}) = {user.divisor}: "
-            f"{total:.6f} / {max(user.divisor, 1)} = {total / max(user.divisor, 1):.6f}"
-        ],
-        kept=6,
+        heading=heading,
+        footing=footing,
+        kept=6 if other is None else 7,
         styles={"hit": "green", "repeated": "yellow"},
     )
+
+
+def _padded(places: tuple[ListPosition, ...], length: int) -> list[ListPosition]:
+    """Return a list with empty positions at its end."""
+    empty = range(len(places) + 1, length + 1)
+    return [*places, *(ListPosition(rank, None, False, False, 0, 0, 0) for rank in empty)]
+
+
+def _columns_of(at: int, name: str, user: Explanation) -> list[Column[_Row]]:
+    """Return the columns of the items of a list, and of which are hits."""
+
+    def item(row: _Row) -> str:
+        return printable(row[at].item or MISSING)
+
+    def title(row: _Row) -> str:
+        return printable(user.titles.get(row[at].item or "", ""))
+
+    def hit(row: _Row) -> str:
+        return "hit" if row[at].hit else "repeated" if row[at].repeat else ""
+
+    titled = any(place.item in user.titles for place in user.places)
+    return [
+        Column(name, item, "name"),
+        *([Column("title", title, "name")] if titled else []),
+        Column("hit", hit, "name"),
+    ]
+
+
+def _sum_of(user: Explanation) -> str:
+    """Return how AP is summed up, in a line."""
+    precisions = [place.precision for place in user.places if place.hit]
+    total, divisor = sum(precisions), max(user.divisor, 1)
+    return (
+        f"AP@{user.k} = {' + '.join(f'{precision:.4f}' for precision in precisions) or '0'} over "
+        f"D = min({len(user.truth)}, {user.k}) = {user.divisor}: "
+        f"{total:.6f} / {divisor} = {total / divisor:.6f}"
+    )
+
+
+def _every_score(user: Explanation) -> list[Sheet]:
+    """Return a list's score by every metric and every convention."""
+    metrics: list[Column[tuple[str, float]]] = [
+        Column("metric", lambda row: row[0], "name"),
+        Column("value", lambda row: number(row[1], 6)),
+    ]
+    conventions = on_conventions(user.conventions)
+    return [
+        Sheet.of(user.metrics.items(), metrics),
+        Sheet.of(conventions, convention_columns(f"AP@{user.k}"), kept=2),
+    ]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,21 +14,21 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config
-from harness.core.arrays import Int32
+from harness.core.arrays import Floats, Int32
 from harness.core.errors import UsageError, counted
 from harness.core.progress import doing
 from harness.evaluation.answers import Answers, fitted, recommend
 from harness.evaluation.build import Factories, only
 from harness.evaluation.finished import Asked, Finished
 from harness.evaluation.run import evaluate
-from harness.metrics import Metric
+from harness.metrics import Judgments, Metric
 from harness.metrics.scores import user_scores
 from harness.models.recommendations import Recommendations
 from harness.protocol import truth
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import Task, make_task
-from harness.results.folder import RECOMMENDATIONS
+from harness.results.folder import RECOMMENDATIONS, table
 from harness.results.record import ModelRecord
 from harness.results.run import Run, read
 from harness.results.tables import positions_of
@@ -85,7 +85,8 @@ def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
     answers = []
     for repeat in range(model.repeats):
         lists = positions_of(rows.filter(repeat=repeat)["items"], evaluation_set)
-        refuse_other_scores(run, model.name, repeat, lists.items, evaluation_set)
+        then, judgments = _scores_of(run, model.name, repeat), evaluation_set.judgments()
+        refuse_other_scores(run, model.name, then, lists.items, judgments)
         answers.append(Answers(lists, drawn=drawn, notes=notes))
     return answers, model.seconds, None
 
@@ -110,15 +111,50 @@ class RunLists:
         return replace(submitted, solution=solution, left_out={})
 
 
-def lists_of(
-    whole: Run, model: str, repeat: int = 0, fold: int | None = None, *, again: bool = False
-) -> RunLists:
-    """Return the lists of a model, of the last fold by default; 1 is the earliest.
+@dataclass(frozen=True, eq=False)
+class RunTask:
+    """An evaluation set of a run, made again of its data.
 
-    Raises UsageError where there are none, or they or the data have changed since. With `again`
-    the model learns again where the run has no lists written down.
+    Attributes
+    ----------
+    whole, run : Run
+        The run, and the one of its folds that it is; a run without folds twice.
+    fold, folds : int
+        Which fold, from 1, of how many.
     """
-    record, configs = whole.model_of(model, repeat), configs_of(whole)
+
+    whole: Run
+    run: Run
+    task: Task
+    fold: int
+    folds: int
+
+    def lists_of(self, model: str, repeat: int = 0, *, again: bool = False) -> RunLists:
+        """Return the lists of a model; see `lists_of`."""
+        record, run, task = self.whole.model_of(model, repeat), self.run, self.task
+        if again and not (self.whole.folder / RECOMMENDATIONS).exists():
+            made = Factories(task.config, [model]).make([model], repeat)[model]
+            lists = recommend(model, fitted(model, made, task), task, repeat)
+        else:
+            rows = run.table(RECOMMENDATIONS, model)
+            lists = positions_of(rows.filter(repeat=repeat)["items"], task.evaluation_set)
+        if run.user_metrics and not {*run.user_metrics.values()} - run.changed_metrics.keys():
+            raise UsageError(
+                f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has "
+                "changed since this run, so nothing tells whether these lists are those that it "
+                f"scored; {run.again}"
+            )
+        then, judgments = _scores_of(run, model, repeat), task.evaluation_set.judgments()
+        refuse_other_scores(run, model, then, lists.items, judgments)
+        return RunLists(record, task, lists, self.fold, self.folds)
+
+
+def task_of(whole: Run, fold: int | None = None) -> RunTask:
+    """Return an evaluation set of a run, of the last fold by default; 1 is the earliest.
+
+    Raises HarnessError where there is no such fold, or its data are gone or have changed since.
+    """
+    configs = configs_of(whole)
     folds = len(configs)
     if fold is not None and folds == 1:
         raise UsageError(f"{whole.folder}: has one evaluation set, no folds; leave --fold out")
@@ -127,24 +163,19 @@ def lists_of(
             f"{whole.folder}: has no fold {fold}; its folds are 1, the earliest, to {folds}"
         )
     number = fold or folds
-    run, config = whole.folds[number - 1], configs[number - 1]
-    is_asked = again and not (whole.folder / RECOMMENDATIONS).exists()
-    rows = None if is_asked else run.table(RECOMMENDATIONS, model)
-    task = make_task(config)
+    run, task = whole.folds[number - 1], make_task(configs[number - 1])
     refuse_changed(run, task.evaluation_set)
-    if rows is None:
-        made = Factories(config, [model]).make([model], repeat)[model]
-        lists = recommend(model, fitted(model, made, task), task, repeat)
-    else:
-        lists = positions_of(rows.filter(repeat=repeat)["items"], task.evaluation_set)
-    if run.user_metrics and not {*run.user_metrics.values()} - run.changed_metrics.keys():
-        raise UsageError(
-            f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has changed "
-            "since this run, so nothing tells whether these lists are those that it scored; "
-            f"{run.again}"
-        )
-    refuse_other_scores(run, model, repeat, lists.items, task.evaluation_set)
-    return RunLists(record, task, lists, number, folds)
+    return RunTask(whole, run, task, number, folds)
+
+
+def lists_of(whole: Run, model: str, repeat: int = 0, fold: int | None = None) -> RunLists:
+    """Return the lists of a model, of the last fold by default; 1 is the earliest.
+
+    Raises UsageError where there are none, or they or the data have changed since.
+    """
+    whole.model_of(model, repeat)  # known before any event is read
+    table(whole.folder, RECOMMENDATIONS)
+    return task_of(whole, fold).lists_of(model, repeat)
 
 
 def configs_of(run: Run) -> tuple[Config, ...]:
@@ -177,19 +208,27 @@ def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
 
 
 def refuse_other_scores(
-    run: Run, model: str, repeat: int, lists: Int32, evaluation_set: EvaluationSet
+    run: Run,
+    model: str,
+    then: Mapping[Metric, Floats],
+    lists: Int32,
+    judgments: Judgments,
 ) -> None:
-    """Raise UsageError where lists have other scores of users than those of the run.
+    """Raise UsageError where lists have other scores of users than `then`, those of the run.
 
     Metrics whose source has changed are left out, and those that need what is not there.
     """
-    values, changed = run.scores[model].values, run.changed_metrics
-    metrics = [m for m in values if m not in changed and not m.definition.needs]
-    now = user_scores(lists, evaluation_set.judgments(), metrics)
+    metrics = [m for m in then if m not in run.changed_metrics and not m.definition.needs]
+    now = user_scores(lists, judgments, metrics)
     for metric in metrics:
-        if not np.array_equal(values[metric][repeat], now[metric]):
+        if not np.array_equal(then[metric], now[metric]):
             raise UsageError(
                 f'{run.folder}: model "{model}" gives other lists than in this run '
                 f"({run.name_of(metric)} differs): the training data or the model has changed, or "
                 f"it does not repeat itself; {run.again}"
             )
+
+
+def _scores_of(run: Run, model: str, repeat: int) -> dict[Metric, Floats]:
+    values = run.scores[model].values
+    return {metric: of_metric[repeat] for metric, of_metric in values.items()}

@@ -236,6 +236,12 @@ class Run(Shown):
         ]
         return frames_of(frames) if self.parts else frames[0]
 
+    def lists_of(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
+        """Return the lists of some users, in order of id, from every model's first repeat."""
+        if not isinstance(self.tables, FolderTables):
+            raise UsageError('this run is in no folder: write it first, as in result.write("one")')
+        return self.tables.lists_of(users)
+
     @doing("reading scores")
     def verify(self) -> None:
         """Raise DataError where the scores of a folder are not those of its record.
@@ -295,8 +301,9 @@ class Run(Shown):
             rows = (rows if repeat is None else rows.filter(repeat=repeat)).drop("model", "repeat")
         return [key for key in _KEYS if key in rows.columns], rows
 
+    @cached_property
     def values_by_user(self) -> list[Floats] | None:
-        """Return each model's values of the first metric, one a user, the mean over repeats.
+        """Each model's values of the first metric, one a user, the mean over repeats.
 
         They are read by their column, so that no metric of the user's own has to be imported. None
         where the metric has one value for all lists.
@@ -337,7 +344,7 @@ class Run(Shown):
         """The charts of the run: ``result.plot.forest()``; see `harness.results.plots.Plots`."""
         from harness.results.plots import Plots  # slow to import, as matplotlib is
 
-        return Plots(self.record, self.values_by_user)
+        return Plots(self.record, lambda: self.values_by_user)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the tables, and every model's mean as a chart."""

@@ -130,6 +130,31 @@ class FolderTables:
                 raise other_users(self.folder / USERS)
             return users
 
+    def lists_of(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
+        """Return the lists of some users, in order of id, from every model's first repeat."""
+        path, wanted = table(self.folder, RECOMMENDATIONS), users.to_frame(USER)
+        with _readable(path):
+            rows = pl.concat([rows_of(file, users=users) for file in parts(path)])
+            types: dict[Any, Any] = {USER: pl.String, "model": pl.String, "repeat": pl.Int32}
+            rows = rows.cast(types | {"items": pl.List(pl.String)}).filter(repeat=0)
+            if self.fold is not None:
+                rows = rows.filter(pl.col(FOLD) == self.fold)
+        found = {}
+        for model in self.record.models:
+            of_model = rows.filter(model=model.name).sort(USER)
+            if not of_model.select(USER).equals(wanted):
+                raise self._incomplete(path, model.name)
+            found[model.name] = of_model["items"].to_list()
+        return found
+
+    def _incomplete(self, path: Path, model: str) -> DataError:
+        evaluation, repeats = self.record.evaluation, self.record.model(model).repeats
+        return DataError(
+            f'{path}: has not all rows of model "{printable(model)}": expected one for each of '
+            f"{counted(evaluation.users, 'user')} in {counted(repeats, 'repeat')}; "
+            f"{again(self.folder)}"
+        )
+
     def _rows_of_model(self, name: str, model: str) -> pl.DataFrame:
         evaluation, repeats = self.record.evaluation, self.record.model(model).repeats
         rows, keys = self._read(name, model), _keys(self.user_ids, model, repeats)
@@ -138,11 +163,7 @@ class FolderTables:
         if name == RECOMMENDATIONS:
             whole &= (rows["items"].list.len() <= evaluation.k).fill_null(False).all()
         if not whole:
-            raise DataError(
-                f'{self.folder / name}: has not all rows of model "{printable(model)}": expected '
-                f"one for each of {counted(evaluation.users, 'user')} in "
-                f"{counted(repeats, 'repeat')}; {again(self.folder)}"
-            )
+            raise self._incomplete(self.folder / name, model)
         if name == PER_USER:
             self._refuse_other_means(model, rows)
         return rows
@@ -184,10 +205,12 @@ class FolderTables:
                 )
 
 
-def rows_of(path: Path, cap: Cap = _CAP) -> pl.DataFrame:
-    """Return the rows of a file; raise DataError where it unpacks to more than it may."""
+def rows_of(path: Path, cap: Cap = _CAP, users: pl.Series | None = None) -> pl.DataFrame:
+    """Return the rows of a file, or those of some users; DataError where it unpacks to too much."""
     with _readable(path):
         frame = parquet.scan(path, cap)
+        if users is not None:
+            frame = frame.filter(pl.col(USER).cast(pl.String).is_in(users.implode()))
         parquet.check_texts(frame, cap, path.stat().st_size)
         return frame.collect()
 

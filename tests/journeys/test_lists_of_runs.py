@@ -13,12 +13,13 @@ from conftest import Cli, is_refused, refusal
 from small import POPULAR, RANDOM
 
 from harness import config as config_
-from harness.comparison.explain import of_run
+from harness.comparison.explain import explain_run
 from harness.core.errors import HarnessError, UsageError
 from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
 from harness.hosting.submit import submit, submit_run
 from harness.metrics import parse
+from harness.results.run import read
 
 LEARNS = f"""{small.FAILS}
 from pathlib import Path
@@ -124,26 +125,26 @@ def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
 def test_the_lists_of_a_run_have_its_evaluation_set(made: Path) -> None:
     source = made / "run"
     evaluation = json.loads((source / "result.json").read_text())["evaluation"]
-    submitted = of_run(source, "counted")
+    submitted = small.lists_of(source, "counted")
     assert submitted.solution.fingerprint == evaluation["fingerprint"]
     assert [str(m) for m in submitted.solution.metrics] == METRICS
     assert (submitted.solution.k, dict(submitted.left_out)) == (2, {})
     asked = (parse("Coverage@2"), parse("Novelty@2"))
-    again = of_run(source, "counted", metrics=asked)
+    again = small.lists_of(source, "counted", metrics=asked)
     assert again.solution.metrics == asked
     for metric in asked:
         again.solution.require(metric)
-    first, second = (of_run(source, "random", repeat) for repeat in (0, 1))
-    assert submitted.title == f'model "counted" of {source}'
-    assert second.title == f'model "random" of {source}, repeat 1'
+    first, second = (small.lists_of(source, "random", repeat) for repeat in (0, 1))
+    explained = explain_run(read(source), ["random"], ["ann"], repeat=1)
+    assert explained.paper == f'model "random" of {source}, repeat 1'
     assert first.lists.tolist() != second.lists.tolist()
 
 
 def test_changed_training_changes_no_lists_that_were_written(folder: Path) -> None:
     """The evaluation set is the same, but a is now the most popular."""
-    before = of_run(folder / "run", "counted").lists
+    before = small.lists_of(folder / "run", "counted").lists
     append("dan,a,2020-01-03\neve,a,2020-01-03\nfox,a,2020-01-03\n")(folder)
-    assert of_run(folder / "run", "counted").lists.tolist() == before.tolist()
+    assert small.lists_of(folder / "run", "counted").lists.tolist() == before.tolist()
 
 
 # What is refused.
@@ -199,7 +200,7 @@ def test_lists_that_a_run_does_not_have(
         submit_run(folder / "run", model, folder / "own.csv", repeat=int(repeat))
     assert not (folder / "own.csv").exists()
     with refusal(HarnessError, *words):
-        of_run(folder / "run", model, int(repeat))
+        explain_run(read(folder / "run"), [model], worst=1, repeat=int(repeat))
 
 
 def test_lists_that_contradict_the_record_are_not_scored_again(folder: Path) -> None:

@@ -16,7 +16,7 @@ from conftest import exactly, refusal
 from small import POPULAR, RANDOM
 
 from harness import config as config_
-from harness.comparison.explain import explain, of_run
+from harness.comparison.explain import explain
 from harness.core.errors import UsageError
 from harness.evaluation.run import run
 from harness.results.run import Run
@@ -128,7 +128,7 @@ def test_a_metric_of_ones_own_is_found_again_in_another_folder(
     first, second = ([list(m.metrics.values()) for m in own.models] for own in (again, result))
     assert first == second
     early = read_run(Path()).metrics[EARLY]
-    submitted = of_run(Path(), "popular", metrics=(early,))
+    submitted = small.lists_of(Path(), "popular", metrics=(early,))
     explained = [explain(submitted, user, 1, early).metrics[str(early)] for user in (0, 1)]
     assert explained == [1 / 2, 0]
 

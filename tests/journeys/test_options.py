@@ -217,6 +217,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
         "--metric": "--metric MAP@1",
         "--k": "--k 1",
         "--separator": "--separator ,",
+        "--all": "--all",
         "--verbose": "--verbose",
         "--format": "--format csv",
     },
@@ -228,7 +229,8 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "explain lists.csv two.toml --user ann": {"--set": "--set evaluation.k=1"},
     "explain one --user ann": {"--model": "--model popular"},
     "explain one --user ann --model random": {"--repeat": "--repeat 1", "--fold": "--fold 1"},
-    "report one": {"--out": "--out new.html", "--quiet": "--quiet"},
+    "explain one --model random --model popular": {"--most-different": "--most-different 1"},
+    "report one": {"--out": "--out new.html", "--users": "--users 0", "--quiet": "--quiet"},
     "report one --out page.html": {"--force": "--force"},
     "validate lists.csv": {"--config": "--config two.toml", "--solution": "--solution commas.csv"},
     f"validate lists.csv {BY}": {

@@ -17,7 +17,6 @@ from small import POPULAR, timeless
 
 import harness
 from harness import config as config_
-from harness.comparison.explain import of_run
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.evaluation.rescore import rescore
@@ -269,7 +268,7 @@ def test_other_metrics_are_those_of_a_run_that_asks_for_them(done: Done) -> None
     found, same = rescore(done.folder, list(map(parse, metrics))), rescore(done.folder)
     assert figures(same) == figures(done.result)
     assert set(same.notes) == set(done.result.notes)
-    assert of_run(done.folder, "once").lists.tolist() == [[1, 0]] * 3
+    assert small.lists_of(done.folder, "once").lists.tolist() == [[1, 0]] * 3
     (done.config.folder / "learnt").unlink()
     small.write(done.config.folder, {"other.toml": shop(metrics)})
     assert figures(found) == figures(run(done.config.folder / "other.toml"))
@@ -283,10 +282,10 @@ def test_a_run_without_its_lists(tmp_path: Path) -> None:
     assert not (tmp_path / "run/recommendations.parquet").exists()
     with refusal(UsageError, "holds no recommendations.parquet", "run it again: harn"):
         rescore(tmp_path / "run")
-    assert of_run(tmp_path / "run", "popular").lists.tolist() == [[1, 0]] * 3
+    assert small.lists_of(tmp_path / "run", "popular").lists.tolist() == [[1, 0]] * 3
     small.write(tmp_path, {"lists.csv": LISTS.replace("cid,a", "cid,b")})
     with refusal(UsageError, 'model "file" gives other lists than in this run'):
-        of_run(tmp_path / "run", "file")
+        small.lists_of(tmp_path / "run", "file")
 
 
 def test_lists_of_which_some_are_lost_are_none(done: Done, tmp_path: Path) -> None:

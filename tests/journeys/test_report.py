@@ -24,7 +24,7 @@ from harness.results import wording
 from harness.results.folder import FILES, is_run
 from harness.results.plots import label, labels
 
-SECTIONS = "results differences growth users slices coverage leaderboard repeat"
+SECTIONS = "results differences growth users slices coverage leaderboard one-by-one repeat"
 VOID = {"meta", "link", "img", "br", "wbr", "input", "hr"}
 
 

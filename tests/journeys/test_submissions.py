@@ -143,7 +143,7 @@ SHOWN = {
         "kind,name,value,low,high,Public,Private\nmetric,MAP@12,0.5,",
     ),
     "explain": (
-        ("explain", *BY_SOLUTION, "--user", "cid", "--user", "ann"),
+        ("explain", *BY_SOLUTION, "--user", "cid", "--user", "ann", "--all"),
         ["user   ann · k = 12", "truth  R = 2: a, b", "no list", AP, "not counted"],
         "user,k,rank,item,hit,",
     ),

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+import polars as pl
 import pytest
 import small
 from axe_playwright_python.sync_playwright import Axe
 from conftest import HOSTILE
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from harness.evaluation.run import run
 from harness.report.page import page as page_of
 from harness.results.plots import labels
 from harness.results.run import read
@@ -48,7 +50,7 @@ Files = dict[str, Path]
 def files(demo_run: Path, hostile_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Files:
     """Return the pages of both runs."""
     runs = {"demo": demo_run, "hostile": hostile_run}
-    pages = {f"{name}.html": page_of(read(run)) for name, run in runs.items()}
+    pages = {f"{name}.html": page_of(read(folder)) for name, folder in runs.items()}
     folder = small.write(tmp_path_factory.mktemp("pages"), pages)
     return {name: folder / f"{name}.html" for name in runs}
 
@@ -251,3 +253,76 @@ def test_the_config_is_copied(demo: Watched, demo_run: Path) -> None:
     demo.page.wait_for_selector("text=Copied")
     copied = demo.page.evaluate("navigator.clipboard.readText()")
     assert copied == (demo_run / "config.toml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def one_by_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of a run whose users, items, titles and event types are hostile."""
+    folder = tmp_path_factory.mktemp("one-by-one")
+    cid, bad, title, kind, other = HOSTILE
+    rows = [
+        ("ann", bad, "2020-01-01", kind),
+        ("ann", "b", "2020-01-02", "sale"),
+        (cid, "b", "2020-01-03", "sale"),
+        ("ann", bad, "2020-01-08", "sale"),
+        (cid, "b", "2020-01-08", "sale"),
+        (other, bad, "2020-01-02", "sale"),
+        (other, "b", "2020-01-08", "sale"),
+    ]
+    log = pl.DataFrame(rows, ["user", "item", "time", "event"], orient="row")
+    log.write_csv(folder / "log.csv")
+    pl.DataFrame({"item": [bad, "b"], "title": [title, ""]}).write_csv(folder / "items.csv")
+    config = small.config_of(
+        folder, small.POPULAR, small.RANDOM, data={"items": "items.csv", "kind": "event"}
+    )
+    run(config).write(folder / "run")
+    small.write(folder, {"page.html": page_of(read(folder / "run"), 9)})
+    return folder / "page.html"
+
+
+def test_users_one_by_one_are_text_whatever_they_are_called(
+    watched: Watched, one_by_one: Path
+) -> None:
+    """By native controls: a model, which users, one of them; each name is shown as it is."""
+    cid, bad, title, kind, other = HOSTILE
+    watched.open(one_by_one)
+    page = watched.page
+    page.select_option("#user-model", label="popular")
+    page.select_option("#user-group", "all")
+    users = page.locator("#user-choice option").all_text_contents()
+    assert sorted(users) == sorted(["ann", cid, other])
+    page.select_option("#user-choice", label="ann")
+    history, truth, listed = (
+        [row.locator("td").all_text_contents() for row in table.locator("tbody tr").all()]
+        for table in page.locator("#user-shown table").all()
+    )
+    assert history == [["2020-01-02", "b", "", "sale"], ["2020-01-01", bad, title, kind]]
+    assert [row[:2] for row in truth] == [[bad, title]]
+    assert [row[-1] for row in listed if row[1] == bad] == ["hit"]
+    assert [row[0] for row in listed] == [str(n + 1) for n in range(len(listed))]
+    assert page.locator("#user-shown tr.hit").count() == 1
+    page.focus("#user-search")
+    page.keyboard.type("ALERT")
+    assert page.locator("#user-choice option").all_text_contents() == [cid]
+    assert f"User {cid}: MAP@2 of popular 0.5000" in page.inner_text("#user-said")
+    page.keyboard.type(" nobody")
+    assert page.inner_text("#user-said") == "No such user here."
+    assert (
+        page.locator("#user-shown").evaluate("it => it.querySelectorAll('script, img, a').length")
+        == 0
+    )
+    assert (watched.said, watched.requested) == ([], [one_by_one.as_uri()])
+
+
+def test_users_one_by_one_fit_a_small_dark_screen(watched: Watched, one_by_one: Path) -> None:
+    watched.page.set_viewport_size({"width": 400, "height": 800})
+    watched.page.emulate_media(color_scheme="dark")
+    watched.open(one_by_one)
+    for user in ("ann", HOSTILE[0], HOSTILE[4]):
+        watched.page.select_option("#user-group", "all")
+        watched.page.select_option("#user-choice", label=user)
+        assert watched.page.evaluate("document.documentElement.scrollWidth") <= 400
+    ink = "getComputedStyle(document.querySelector('#user-shown td')).color"
+    assert watched.page.evaluate(ink) == watched.page.evaluate(
+        "getComputedStyle(document.body).color"
+    )

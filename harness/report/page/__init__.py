@@ -19,6 +19,7 @@ from harness.core.progress import doing
 from harness.core.table import Sheet, number
 from harness.report.page import tables
 from harness.report.page.svg import svg
+from harness.report.page.users import users_of
 from harness.results.folder import part
 from harness.results.plots import label, labels
 from harness.results.run import Run
@@ -42,8 +43,8 @@ def is_page(path: Path) -> bool:
         return _GENERATOR in file.read(_BEGINNING)
 
 
-def page(run: Run) -> str:
-    """Return the page.
+def page(run: Run, users: int | None = None) -> str:
+    """Return the page, with so many users to look at one by one; see `users_of`.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def page(run: Run) -> str:
     )
     env.filters |= {"cut": label, "figure": _figure, "tone": _tone}
     env.globals["zip"] = zip
-    return env.get_template("page.html.j2").render(_content(run))
+    return env.get_template("page.html.j2").render(_content(run) | users_of(run, users))
 
 
 def _figure(text: str) -> str:
@@ -162,7 +163,7 @@ def _code() -> dict[str, Any]:
     The policy names the script by its hash, so a browser runs no other, whatever a name holds.
     """
     here = files("harness.report.page")
-    script = here.joinpath("page.js").read_text("utf-8")
+    script = "".join(here.joinpath(name).read_text("utf-8") for name in ("page.js", "users.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "

@@ -1,8 +1,10 @@
 """One user's list, position by position: what each adds, and who is worth a look."""
 
 import json
+from dataclasses import replace
 from math import fsum, log2
 
+import numpy as np
 import polars as pl
 import pytest
 from conftest import exactly, refusal
@@ -123,31 +125,59 @@ def test_the_plain_values_are_json() -> None:
     place = {"rank": 2, "item": None, "hit": False, "repeat": False, "precision": 0.5}
     place |= {"contribution": 0.0, "discount": exactly(1 / log2(3))}
     assert document["places"][1] == place
-    assert explanations.records()[1] == {"user": "u0", "k": 3} | place
+    assert explanations.records()[1] == {"user": "u0", "k": 3} | place | {"lists": "lists"}
 
 
 # Who is worth a look.
 
 FEW = ["dee", "bob", "ann", "cid"]
-FOUR = with_users(submitted(["a", "x", "xa", "x"], ["a", "a", "a", "a"]), FEW)
-"""MRR is 1 for dee, 1/2 for ann, 0 for bob and cid."""
+FOUR = with_users(submitted(["a", "x", "xa", "x"], ["a", "a", "a", "ab"]), FEW)
+"""MRR is 1 for dee, 1/2 for ann, 0 for bob, who has one item to get, and for cid, with two."""
+BY_MRR = with_solution(FOUR, metrics=(parse("MRR"),))
 
 
 @pytest.mark.parametrize(
     ("worst", "best", "names"),
     [
-        (3, 0, "bob cid ann"),
+        (3, 0, "cid bob ann"),
         (0, 3, "dee ann bob"),
-        (2, 1, "bob cid dee"),
-        (9, 9, "bob cid ann dee"),
+        (2, 1, "cid bob dee"),
+        (9, 9, "cid bob ann dee"),
     ],
 )
-def test_extremes_stand_in_order_ties_by_id_and_nobody_twice(
-    worst: int, best: int, names: str
-) -> None:
-    by_mrr = with_solution(FOUR, metrics=(parse("MRR"),))
-    users = explain.explain_users(by_mrr, [], worst, best).users
+def test_extremes_stand_in_order_and_nobody_twice(worst: int, best: int, names: str) -> None:
+    """Of the worst with one value those with most to get come first; of the best, ids decide."""
+    users = explain.explain_users(BY_MRR, worst=worst, best=best).users
     assert [found.user for found in users] == names.split()
+
+
+def test_the_worst_lost_most_against_the_best_model() -> None:
+    """It has 1 for everyone but bob, 0.5: ann and bob lose 1/2, and bob has the lower value."""
+    best = np.array([1, 0.5, 1, 1])
+    found = explain.explain_users(BY_MRR, worst=3, best_values=best)
+    assert [user.user for user in found.users] == ["cid", "bob", "ann"]
+    assert [user.best_value for user in found.users] == [1, 0.5, 1]
+
+
+def test_who_has_nothing_to_get_is_not_the_worst() -> None:
+    ids, values, hits = pl.Series(["ann", "bob", "cid"]), np.array([0, 0.5, 0]), np.array([1, 1, 0])
+    assert explain.worst_first(ids, values, hits).tolist() == [0, 1]
+
+
+def test_two_lists_stand_side_by_side_where_they_differ_most() -> None:
+    """The others have 1 for ann and 1/2 for cid, and the same for dee and bob."""
+    others = with_users(submitted(["a", "x", "a", "xb"], ["a", "a", "a", "ab"]), FEW)
+    found = explain.explain_users(BY_MRR, against=others, most_different=9)
+    assert [user.user for user in found.users] == ["ann", "cid"]
+    assert [user.places[0].item for user in found.against_users] == ["a", "x"]
+    lines = str(replace(found, models=("one", "two"))).splitlines()
+    assert lines[:2] == ["lists  lists.csv", "and    lists.csv"]
+    assert lines[4:6] == ["diff   MRR -0.5000 (0.5000 against 1.0000)", "truth  R = 1: a"]
+    cells = [line.split() for line in lines[7:10]]
+    assert cells[0] == ["rank", "one", "hit", "two", "hit"]
+    assert cells[1:] == [["1", "x", "a", "hit"], ["2", "a", "hit", "–"]]
+    assert lines[11].startswith("one: AP@12 = 0.5000 over D = min(1, 12) = 1")
+    assert [row["lists"] for row in found.records()] == ["lists.csv"] * 6
 
 
 def test_extremes_need_what_the_metric_needs() -> None:
@@ -157,11 +187,11 @@ def test_extremes_need_what_the_metric_needs() -> None:
     ):
         given = with_solution(FOUR, metrics=(parse(metric),), k=2)
         with refusal(UsageError, words):
-            explain.explain_users(given, [], 1, 0)
+            explain.explain_users(given, worst=1)
 
 
 def test_users_by_name_and_an_unknown_one() -> None:
-    users = explain.explain_users(FOUR, ["cid", "dee"], 0, 0).users
+    users = explain.explain_users(FOUR, ["cid", "dee"]).users
     assert [found.user for found in users] == ["cid", "dee"]
     with refusal(UsageError, 'no user "zzz" among the 4 of the evaluation set; one is "dee"'):
-        explain.explain_users(FOUR, ["ann", "zzz"], 0, 0)
+        explain.explain_users(FOUR, ["ann", "zzz"])

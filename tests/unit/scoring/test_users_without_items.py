@@ -66,13 +66,13 @@ def test_a_metric_of_all_lists_is_one_of_those_who_are_averaged() -> None:
         assert [f.mean for f in result.metrics.values()] == exactly([1 / 2, precision])
 
 
-def test_nobody_who_is_not_averaged_is_the_worst() -> None:
-    """Cem has 0; dee and eva, kept, have 0 as well."""
-    for keep, worst in ((False, ["cem"]), (True, ["cem", "dee", "eva"])):
+def test_nobody_without_true_items_is_the_worst() -> None:
+    """Cem has 0, ann and bob 1/2; dee and eva, kept, have 0 as well, and nothing to hit."""
+    for keep in (False, True):
         terms = Terms({"solution": "solution.csv", "keep_users_without_items": keep})
         _, lists = lists_on_terms(Path("lists.csv"), terms)
-        explained = explain_users(lists, [], len(worst), 0).users
-        assert [found.user for found in explained] == worst
+        explained = explain_users(lists, worst=4).users
+        assert [found.user for found in explained] == ["cem", "ann", "bob"]
         assert [explain(lists, row, 12).averaged for row in (2, 3)] == [True, keep]
 
 

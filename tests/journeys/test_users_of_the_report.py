@@ -1,0 +1,131 @@
+"""Users of a run one by one on its page: who is chosen, and what is packed of them."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import small
+from conftest import Cli, is_refused, tells
+
+LATEST = {"name": "latest", "use": "baselines.popular:Popular", "params": {"window_days": 1}}
+FILES = {
+    "log.csv": small.LOG,
+    "items.csv": 'item,title\na,"A, </script>"\nb,Bees\nd,Dogs\n',
+    "days.csv": small.TWO_WEEKS,
+    "shop.toml": small.toml(small.POPULAR, LATEST, data={"items": "items.csv"}),
+    "folds.toml": small.toml(
+        small.POPULAR,
+        data={"events": "days.csv"},
+        split={"strategy": "time", "valid_days": 1, "folds": 2},
+    ),
+    "set.toml": small.toml(small.POPULAR, evaluation={"metrics": ["Coverage@2"]}),
+}
+RUNS = {"shop": "shop.toml", "folds": "folds.toml", "set": "set.toml"}
+
+
+def page_of(cli: Cli, run: str, users: int) -> tuple[str, Any]:
+    """Write the page of a run, and return its text and what it holds of users."""
+    tells(cli("report", run, "--users", str(users), "--out", "page.html"), 0)
+    text = Path("page.html").read_text(encoding="utf-8")
+    packed = re.findall(r'<template id="user-data">([A-Za-z0-9+/=]+)</template>', text)
+    return text, json.loads(gzip.decompress(base64.b64decode(packed[0])))
+
+
+@pytest.fixture
+def folder(made: Path, here: Path) -> Path:
+    """Return a copy of it, whose runs are of the copy's data; it is the current folder."""
+    shutil.copytree(made, here, dirs_exist_ok=True)
+    for run in RUNS:
+        config = here / run / "config.toml"
+        config.write_text(config.read_text().replace(str(made), str(here)))
+    return here
+
+
+def test_what_is_packed(folder: Path, cli: Cli) -> None:
+    """Popular lists b, a for all; the last day before had d, b: on the 8th ann has b, bob d."""
+    text, data = page_of(cli, "shop", 600)
+    assert "3 of 3 users: of each model the 3 worst and the 3 best" in " ".join(text.split())
+    assert (data["metric"], data["users"]) == ("MAP@2", ["ann", "bob", "cid"])
+    item, title = data["items"], dict(zip(data["items"], data["titles"], strict=True))
+    lists = {
+        model: [[item[code] for code in codes] for codes in of_users]
+        for model, of_users in zip(data["models"], data["lists"], strict=True)
+    }
+    rows = pl.read_parquet("shop/recommendations.parquet").sort("user")
+    for model, of_users in lists.items():
+        assert of_users == rows.filter(model=model)["items"].to_list()
+    assert lists["popular"] == [["b", "a"]] * 3
+    assert [[item[code] for code in codes] for codes in data["truth"]] == [["b"], ["d"], ["a"]]
+    assert title == {"a": "A, </script>", "b": "Bees", "d": "Dogs"} | {
+        i: "" for i in item if i == "c"
+    }
+    assert data["events"] == [2, 2, 1]
+    days = [[(data["days"][day], item[code]) for day, code, _ in of] for of in data["history"]]
+    assert days[0] == [("2020-01-02", "b"), ("2020-01-01", "a")]
+    popular = data["models"].index("popular")
+    assert data["values"][popular] == [1, 0, 0.5]
+
+
+def test_who_is_chosen(folder: Path, cli: Cli) -> None:
+    """A sixth of the users for each group, at least one, and the same ones each time."""
+    text, data = page_of(cli, "shop", 6)
+    names = {
+        group: [[data["users"][place] for place in places] for places in of_models]
+        for group, of_models in data["groups"].items()
+    }
+    popular = data["models"].index("popular")
+    assert names["best"][popular] == ["ann"]
+    assert names["worst"][popular] == ["bob"]  # the only one that popular has nothing for
+    assert len(names["different"][0]) == 1
+    chosen = {
+        name for group in ("worst", "best", "different") for of in names[group] for name in of
+    }
+    assert {*names["random"][0]} == {"ann", "bob", "cid"} - chosen
+    assert page_of(cli, "shop", 6) == (text, data)
+
+
+def test_without_the_log_lists_remain_and_a_note_says_why(folder: Path, cli: Cli) -> None:
+    (folder / "log.csv").unlink()
+    text, data = page_of(cli, "shop", 600)
+    assert "left out, as the log cannot be used: " in text
+    assert "log.csv" in text
+    assert not {"truth", "history", "events"} & set(data)
+    assert (data["titles"], len(data["lists"][0])) == ([], 3)
+    explained = cli("explain", "shop", "--model", "popular", "--worst", "1")
+    is_refused(explained, "log.csv: no such file", "lists without their hits: harness report shop")
+
+
+def test_of_folds_it_is_the_last(folder: Path, cli: Cli) -> None:
+    """On the 3rd ann and cid have b; on the 2nd, before, it was bob."""
+    text, data = page_of(cli, "folds", 600)
+    assert "2 of 2 users of fold 2 of 2, the last: of each" in " ".join(text.split())
+    assert data["users"] == ["ann", "cid"]
+
+
+def test_lists_with_other_scores_are_refused(folder: Path, cli: Cli) -> None:
+    path = folder / "shop" / "recommendations.parquet"
+    rows = pl.read_parquet(path)
+    rows.with_columns(pl.lit(["a", "b"]).alias("items")).write_parquet(path)
+    done = cli("report", "shop", "--users", "9")
+    is_refused(done, 'model "', "gives other lists than in this run (MAP@2 differs)")
+    rows[1:].write_parquet(path)
+    is_refused(cli("report", "shop", "--users", "9"), "has not all rows of model")
+    path.unlink()
+    is_refused(cli("report", "shop", "--users", "9"), "holds no recommendations.parquet")
+
+
+def test_a_metric_of_all_lists_orders_no_users(folder: Path, cli: Cli) -> None:
+    is_refused(cli("report", "set", "--users", "9"), "Coverage@2 has one value for all lists")
+
+
+def test_without_users_the_page_says_how_to_get_them(folder: Path, cli: Cli) -> None:
+    tells(cli("report", "shop"), 0)
+    text = (folder / "shop" / "report.html").read_text(encoding="utf-8")
+    assert "<code>harness report RUN --users 600</code>" in text
+    assert "user-data" not in text.partition("<script")[0]
