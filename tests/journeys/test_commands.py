@@ -114,6 +114,7 @@ REFUSED = {
     "explain gone --model popular --user ann": "gone: no such file or run folder",
     "explain thesis --user ann": "thesis: is no run folder: it holds no result.json",
     "explain one ann --worst 1": "to explain a user, type --user ann",
+    "explain lists.csv truth.csv --worst 1": "true items, type --solution truth.csv",
     "explain one --user ann": "one: which model? name one with --model; allowed: ",
     "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
@@ -380,11 +381,12 @@ def test_what_a_mended_file_still_has_is_told_all_the_same(harness: Cli) -> None
 
 def test_a_refused_file_is_mended_as_the_message_says(harness: Cli) -> None:
     truth, lists = "user,item\nann,0012\nbob,0345\n", "user,item\nann,12\nbob,0345\n"
-    small.write(Path(), {"bad file.csv": lists, "key.csv": truth})
+    small.write(Path(), {"bad file.csv": lists, "-bad.csv": lists, "key.csv": truth})
     options = ("--solution", "key.csv", "--row-order", "--item-column", "item")
-    (mending,) = re.findall("; or harness (.*)", harness("score", "bad file.csv", *options)[1])
-    assert harness(*shlex.split(mending))[0] == 0
-    assert harness("score", "bad file-fixed.csv", *options)[0] == 0
+    for bad, mended in (("bad file.csv", "bad file-fixed.csv"), ("./-bad.csv", "./-bad-fixed.csv")):
+        (mending,) = re.findall("; or harness (.*)", harness("score", bad, *options)[1])
+        assert harness(*shlex.split(mending))[0] == 0
+        assert harness("score", mended, *options)[0] == 0
 
 
 # Names and texts of files steer no terminal.
