@@ -100,6 +100,7 @@ REFUSED = {
     "synth hm --out x --users many": "'--users': found many, expected a whole number",
     f"explain {TRUE} --worst -1": "'--worst': found -1, expected 0 or more",
     "tune exam.toml --trials 0": "'--trials': found 0, expected 1 or more",
+    "tune exam.toml --trials 1000001": "'--trials': found 1000001, expected 1000000 or less",
     # What commands refuse.
     "run": "no config; name one: CONFIG, or --config CONFIG",
     "submit --model popular -o own.csv": "no config; name one: CONFIG or RUN, or --config CONFIG",
@@ -107,6 +108,7 @@ REFUSED = {
     "score lists.csv other.csv": "other.csv: stands where a config (TOML) may",
     "validate lists.csv other.csv": "and harness compare FILE… takes several",
     "run exam.toml --out log.csv/x": "log.csv/x: cannot be written; choose another --out",
+    "tune exam.toml --trials 2 --set tune.trials=5": "--trials 2 and --set tune.trials=5: name one",
     "compare one --metric MAP@2 --metric MRR": "--metric: one is compared by; found MAP@2 and MRR",
     f"explain {TRUE} --user ann --k 3 --metric MAP@2": "says its own cut-off; leave --k out",
     "compare one --baseline popular --all-pairs": "leave --all-pairs or --baseline out",

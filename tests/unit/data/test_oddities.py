@@ -45,12 +45,12 @@ def test_words_for_missing_ids_are_noted_with_what_leaves_them_out(
     tmp_path: Path, where: dict[str, Any]
 ) -> None:
     (note,) = notes(tmp_path, LOG, where=where)
-    place = "under [data]" + ", in place of the one that is there," * bool(where)
+    place = "under [data]" + (", in place of the one that is there," if where else "")
     text = note.removeprefix(WORDS).removesuffix(f" {place} leaves them out")
     left_out = tomllib.loads(text)["where"]
     assert left_out == {
         "item": {"not": ["N/A", "\\N"]},
-        "user": {"not": [*["bob"] * bool(where), "NULL", "nan"]},
+        "user": {"not": [*(["bob"] if where else []), "NULL", "nan"]},
     }
     (told,) = notes(tmp_path, LOG, where=left_out)
     assert told.startswith("log.csv: 5 of 6 rows left out")
@@ -114,7 +114,7 @@ def test_rows_that_stand_twice(
 ) -> None:
     found = [note for note in notes(tmp_path, log, **data) if "equal" in note]
     expected = f"{repeated} equal to {'another one' if 'is' in repeated else 'others'} (the same"
-    assert [note.startswith(expected) for note in found] == [True] * bool(repeated)
+    assert [note.startswith(expected) for note in found] == ([True] if repeated else [])
     assert all(f" {same}), and each counts: if rows were" in note for note in found)
 
 
