@@ -171,7 +171,8 @@ def evaluate(
     """Return what a config's models score; each fold's `finished` ones need not be asked."""
     require_files(config)
     limit, held_out, n_folds = memory_limit(memory), HeldOut(config), len(finished)
-    failures, folds, evaluated = Failures(fail_fast), list[Fold](), []
+    failures, folds = Failures(fail_fast), list[Fold]()
+    evaluated = list[tuple[Run, EvaluatedPart]]()
     for number, (fold, models) in enumerate(zip(config.folds(), finished, strict=True), 1):
         observer = Observer(label(number, n_folds))
         folds.append(Fold(fold, metrics, failures, observer, models, n_folds=n_folds))
