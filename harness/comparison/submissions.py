@@ -50,7 +50,7 @@ class RankOptions(ComparisonOptions, SubmissionOptions, total=False):
 
 def are_submissions(
     function: Callable[..., Any],
-    of: Sequence[Any],
+    inputs: Sequence[Any],
     options: Mapping[str, Any],
     of_runs: type,
     of_submissions: type,
@@ -58,13 +58,13 @@ def are_submissions(
     """Return whether a solution or config is named; refuse options that do not go with it.
 
     `of_runs` and `of_submissions` are the TypedDicts of what `function` takes with either. Without
-    a solution or config, lists in `of` are refused before their options.
+    a solution or config, lists among `inputs` are refused before their options.
     """
     require_options(function, options, of_runs, of_submissions)
     goes, form, other = "runs", of_submissions, "submissions"
     named = options.get("solution") is not None or options.get("config") is not None
     if not named:
-        refuse_lists(of)
+        refuse_lists(inputs)
         goes, form, other = "submissions", of_runs, "runs"
     wrong = []
     for name, value in options.items():
