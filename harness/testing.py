@@ -34,8 +34,8 @@ from harness.core.arrays import Int32, Ragged
 from harness.core.errors import RecommenderError
 from harness.core.random import Draws, id_hashes
 from harness.core.steps import of_parts
+from harness.data.attributes import notes_on_ids
 from harness.data.attributes import read as read_attributes
-from harness.data.attributes import refuse_strangers
 from harness.data.dataset import DAY_US, ID, Dataset, Events
 from harness.data.layout import Layout
 from harness.data.layouts import require_layout
@@ -111,7 +111,7 @@ def check_layout(layout: Layout, folder: Path | str) -> None:
     data = load(layout.within(folder))
     if (users := layout.users) is not None:
         described = read_attributes(replace(users, table=users.table.placed(folder)))
-        refuse_strangers(users, "users", described[users.id], data.user_ids)
+        notes_on_ids(users, "users", described[users.id], data.user_ids)
 
 
 def recommender_checks() -> list[Check]:

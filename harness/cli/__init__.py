@@ -154,6 +154,7 @@ def _reword(error: Any) -> None:
             "int_parsing": "a whole number",
             "float_parsing": "a number",
             "greater_than_equal": f"{fault.get('ctx', {}).get('ge')} or more",
+            "less_than_equal": f"{fault.get('ctx', {}).get('le')} or less",
         }.get(fault["type"])
         error.message = fault["msg"].removeprefix("Value error, ")
         if expected is not None:

@@ -70,7 +70,9 @@ def refuse_other_forms(context: typer.Context, form: str, instead: str = "") -> 
 
 def mending(context: typer.Context, file: Path) -> str:
     """Return the command that checks a file of lists as it was read, for the option ``--fix``."""
-    words = ["harness", "validate", str(file)]
+    from harness.core.io import as_argument
+
+    words = ["harness", "validate", as_argument(file)]
     for name, value in _typed(context):
         if name not in _OF_LISTS or name in _OF_SCORES:
             continue

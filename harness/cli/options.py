@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import shlex
 from collections.abc import Callable
 from inspect import Parameter
 from pathlib import Path
@@ -128,7 +129,12 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
             if beside_lists is not None and beside_lists.suffix != ".toml":
                 step = "this command takes one file, and harness compare FILE… takes several"
                 if "user" in values:
-                    step = f"to explain a user, type --user {beside_lists}"
+                    from harness.core.io import exists
+
+                    name = shlex.quote(str(beside_lists))
+                    step = f"to explain a user, type --user {name}"
+                    if values["source"].is_file() and exists(beside_lists):
+                        step = f"if it holds the true items, type --solution {name}"
                 raise UsageError(f"{beside_lists}: stands where a config (TOML) may; {step}")
             submission["config"] = _single_config(beside_lists, submission["config"])
             submission["overrides"] = submission["overrides"] or ()

@@ -142,15 +142,15 @@ def run(
             result.write(here / folder, recommendations=recommendations)
         finally:  # a folder that cannot be written must not cost the results
             show_parts(format_, result.to_dict, result.sheets(verbose), result.records())
-    other = f", as another config has written to {usual}/" * (usual != folder)
-    written = printable(f"written to {folder}/{other}")
+    why = "" if usual == folder else f", as another config has written to {usual}/"
+    written = printable(f"written to {folder}/{why}")
     if format_ != "table":
         note(written)
     else:
         commands = ["report"] if result.comparison is None else ["report", "compare"]
         steps = [to_type(command, printable(str(folder))) for command in commands]
         # No line stands below the table of folds, as elsewhere.
-        say(*[""] * bool(result.parts), written, "next  " + "\n      ".join(steps))
+        say(*([""] if result.parts else []), written, "next  " + "\n      ".join(steps))
     if result.failed:
         models = counted(len(settings.models), "model")
         print(f"{len(result.failed)} of {models} failed{'' if debug else _DEBUG}", file=sys.stderr)

@@ -49,7 +49,9 @@ def split(
         users = f"{counted(evaluation.users, 'user')}, {record.public:,} public"
         about = [evaluation.fingerprint[:6], evaluation.window, f"k = {evaluation.k}"]
         line = " · ".join([*filter(None, about), f"{users}, {record.private:,} private"])
-        say("", _wrapped(f"evaluation set  {line}", sys.stdout), *[""] * (fold is not folds[-1]))
+        say("", _wrapped(f"evaluation set  {line}", sys.stdout))
+        if fold is not folds[-1]:
+            say("")
     say("next  " + to_type("score", "FILE", *_options(folds[-1])))
     reasons = [f"no config.toml: {f.record.config}" for f in folds if f.record.config]
     for line in dict.fromkeys([*reasons, *written.notes]):

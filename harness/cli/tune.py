@@ -9,7 +9,8 @@ import typer
 
 from harness.cli import options
 from harness.cli.output import note, say, show, stdout_to_stderr, to_type
-from harness.core.errors import printable
+from harness.core.errors import UsageError, printable
+from harness.core.params import MOST_TRIALS
 
 
 def tune(
@@ -17,7 +18,7 @@ def tune(
     config_option: options.ConfigOption = None,
     model: Annotated[list[str] | None, "Only this model, and others named so; repeatable."] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="How many a model; 30.")
+        int | None, typer.Option(min=1, max=MOST_TRIALS, help="How many a model; 30.")
     ] = None,
     search: Annotated[
         Literal["random", "grid", "tpe"] | None, "The order of trials; random."
@@ -50,6 +51,10 @@ def tune(
     settings = config_.read(config, set_ or [])
     keys = {"trials": trials, "search": search}
     update = {key: value for key, value in keys.items() if value is not None}
+    for override in set_ or []:
+        section, _, key = override.partition("=")[0].strip().partition(".")
+        if section == "tune" and key in update:
+            raise UsageError(f"--{key} {update[key]} and --set {override}: name one of them")
     if update:  # not as --set: messages on the config must not speak of what was not typed
         changed = settings.tune.model_copy(update=update)
         settings = settings.model_copy(update={"tune": changed})

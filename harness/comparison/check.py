@@ -209,9 +209,11 @@ def _check(run: Run, text: str, pairs: Callable[[str, bool], Pairs]) -> Conditio
     holds, p_adjusted = False, None
     if value is not None and bound is not None and sign == BETTER:
         definition = run.metrics[metric].definition
-        why = "only describes lists, and calls none better" * (definition.better == "neither")
+        why = ""
         if definition.of == "set":
             why = "has one value for all lists, and no test over users"
+        elif definition.better == "neither":
+            why = "only describes lists, and calls none better"
         if why:
             raise UsageError(f'"{printable(text)}": {metric} {why}; compare values, with >=')
         both = frozenset((model, str(other)))

@@ -164,7 +164,7 @@ def compare(*of: Any, **options: Unpack[CompareOptions]) -> Compared | ComparedS
         No such run, file, metric or model; other evaluation sets; fewer than two to compare; a run
         folder that was changed or damaged.
     """
-    if are_submissions(compare, options, RunOptions, PairOptions):
+    if are_submissions(compare, of, options, RunOptions, PairOptions):
         return compare_submissions(of, options, baseline=options.get("baseline"))
     return _compare_runs(of, options)
 

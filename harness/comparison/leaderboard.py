@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
-from harness.comparison.runs import refuse_lists
 from harness.comparison.standings import Ranking
 from harness.comparison.submissions import RankOptions, are_submissions, compare_submissions
 from harness.config.diff import differing, settings
@@ -173,7 +172,7 @@ def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Leaderboard 
         No such folder or file, no run in it, none left by what is asked for; fewer than two
         submissions that can be scored.
     """
-    if are_submissions(leaderboard, options, FolderOptions, RankOptions):
+    if are_submissions(leaderboard, of, options, FolderOptions, RankOptions):
         return Ranking(**vars(compare_submissions(of, options, skip_failed=True)))
     if (sort := options.get("sort")) not in (None, *get_args(Sort)):
         raise UsageError(f"sort is {sort!r}; expected {' or '.join(get_args(Sort))}")
@@ -181,7 +180,6 @@ def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Leaderboard 
 
 
 def _folder_of(of: Sequence[Any]) -> Path:
-    refuse_lists(of)
     if len(of) > 1:
         raise UsageError(f"{len(of)} folders of runs; name one in which all of them lie")
     folder = as_path(of[0] if of else "runs", "a folder of runs")

@@ -48,7 +48,6 @@ def refuse_twice(of: Iterable[Any], what: str) -> None:
 
 def open_runs(of: Sequence[Any]) -> list[Run]:
     """Return runs on one evaluation set."""
-    refuse_lists(of)
     refuse_twice(of, "run")
     runs = [run if isinstance(run, Run) else read(run) for run in of]
     if not runs:
@@ -131,7 +130,7 @@ def profile_of(run: Run, columns: Sequence[str]) -> pl.DataFrame:
         if name == USER or name not in users.columns:
             known = [column for column in users.columns if column != USER]
             raise UsageError(
-                f'{run.folder}: has no column "{name}" to slice users by, but {", ".join(known)}; '
+                f'{run.folder}: has no column "{name}" to slice users by; {suggest(name, known)}; '
                 f"for another column of the table of users, add it to [compare] slices of the "
                 "config and run that again"
             )

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from harness.comparison.runs import refuse_twice
+from harness.comparison.runs import refuse_lists, refuse_twice
 from harness.comparison.standings import Board, ComparedSubmissions, Standing, Submitted
 from harness.config import Config
 from harness.core.arrays import Floats
@@ -18,7 +18,7 @@ from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable, user_scores
 from harness.results.folder import is_run
-from harness.scoring.options import SubmissionOptions, flag_of, refuse_unknown, require_types
+from harness.scoring.options import SubmissionOptions, flag_of, require_options
 from harness.scoring.score import left_out_lines
 from harness.scoring.submissions import Scorer, SubmissionError, brief
 from harness.scoring.terms import Terms, path_or_frame, which_fold
@@ -49,26 +49,34 @@ class RankOptions(ComparisonOptions, SubmissionOptions, total=False):
 
 
 def are_submissions(
-    function: Callable[..., Any], options: Mapping[str, Any], of_runs: type, of_submissions: type
+    function: Callable[..., Any],
+    inputs: Sequence[Any],
+    options: Mapping[str, Any],
+    of_runs: type,
+    of_submissions: type,
 ) -> bool:
     """Return whether a solution or config is named; refuse options that do not go with it.
 
-    `of_runs` and `of_submissions` are the TypedDicts of what `function` takes with either.
+    `of_runs` and `of_submissions` are the TypedDicts of what `function` takes with either. Without
+    a solution or config, lists among `inputs` are refused before their options.
     """
-    refuse_unknown(function, options, of_runs, of_submissions)
-    for kind in (of_runs, of_submissions):
-        require_types(options, kind)
+    require_options(function, options, of_runs, of_submissions)
+    goes, form, other = "runs", of_submissions, "submissions"
     named = options.get("solution") is not None or options.get("config") is not None
-    goes, form, other = "submissions", of_runs, "runs"
-    step = "leave it out, or add what they are scored against: --solution or --config"
-    if named:
-        goes, form, other, step = "runs", of_submissions, "submissions", "leave it out"
+    if not named:
+        refuse_lists(inputs)
+        goes, form, other = "submissions", of_runs, "runs"
+    wrong = []
     for name, value in options.items():
         is_empty = isinstance(value, list | tuple) and not value
         if name not in form.__annotations__ and not (value is None or value is False or is_empty):
-            raise UsageError(
-                f"{flag_of(name)} (in Python, {name}=) goes with {goes}, not with {other}: {step}"
-            )
+            wrong.append(name)
+    if wrong:
+        flags, keywords = " and ".join(map(flag_of, wrong)), "= and ".join(wrong)
+        go, them = ("goes", "it") if len(wrong) == 1 else ("go", "them")
+        raise UsageError(
+            f"{flags} (in Python, {keywords}=) {go} with {goes}, not with {other}: leave {them} out"
+        )
     return named
 
 
@@ -78,8 +86,9 @@ def rules_of(config: Config | None, baseline: str | None, options: ComparisonOpt
     if config is not None:
         section = config.compare
         rules = Rules(baseline, section.correction, section.resamples, config.evaluation.seed)
-    correction = options.get("correction") or rules.correction
-    resamples, seed = options.get("resamples"), options.get("seed")
+    correction, resamples = options.get("correction"), options.get("resamples")
+    seed = options.get("seed")
+    correction = rules.correction if correction is None else correction
     resamples = rules.resamples if resamples is None else resamples
     seed = rules.seed if seed is None else seed
     if correction not in CORRECTIONS:

@@ -15,6 +15,7 @@ from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
 from harness.core.errors import UsageError, counted, suggest
 from harness.core.given import Given, is_given
+from harness.core.params import MOST_TRIALS
 from harness.core.unpacking import OWN, Cap
 from harness.data.conditions import conditions
 from harness.data.layout import (
@@ -297,7 +298,7 @@ class CompareConfig(Section):
 class TuneConfig(Section):
     """``[tune]``: how the models that have a `space` are tuned, on an inner split of train."""
 
-    trials: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] | None = None
     search: SearchName = "random"
     metric: str | None = None
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None

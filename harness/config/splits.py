@@ -80,10 +80,13 @@ class GivenSplit(Section):
     @classmethod
     def _has_a_second_table(cls, values: Any) -> Any:
         valid = values.get("valid") if isinstance(values, dict) else values
-        if not valid or (isinstance(valid, list) and "" in valid):
+        files = valid if isinstance(valid, list) else [valid]
+        if not any(files):
             raise ValueError(
                 'strategy "given" needs valid = "the file with the events to evaluate"'
             )
+        if "" in files:
+            raise ValueError(f"valid names no file for fold {files.index('') + 1}; name one a fold")
         return values
 
     @property

@@ -8,6 +8,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -43,6 +44,17 @@ def exists(path: Path) -> bool:
         return path.exists()
     except OSError:  # a name too long, or in a folder that is closed
         return False
+
+
+def as_argument(path: Path) -> str:
+    """Return a path as a command takes it: what begins with a dash is an option.
+
+    Examples
+    --------
+    >>> as_argument(Path("-lists.csv")), as_argument(Path("lists.csv"))
+    ('./-lists.csv', 'lists.csv')
+    """
+    return f"./{path}" if str(path).startswith("-") else str(path)
 
 
 def find(path: Path) -> Path:
@@ -104,6 +116,22 @@ def parts(path: Path) -> list[Path]:
         allowed = ", ".join(_TABLE_SUFFIXES)
         raise DataError(f"{path}: the folder holds no table; expected files ending in {allowed}")
     return files
+
+
+def free_beside(path: Path, what: str) -> Path:
+    """Return the name of a CSV file, not there yet, that says what it is of a table beside it.
+
+    Examples
+    --------
+    >>> free_beside(Path("gone/lists.v2.csv.gz"), "fixed").as_posix()
+    'gone/lists.v2-fixed.csv'
+    """
+    stem = path.name
+    for endings in (PACKED, _TABLE_SUFFIXES):
+        ending = Path(stem).suffix
+        stem = stem.removesuffix(ending) if ending.lower() in endings else stem
+    names = (f"{stem}-{what}{f'-{number}' if number > 1 else ''}.csv" for number in count(1))
+    return next(path.parent / name for name in names if not exists(path.parent / name))
 
 
 def refuse_twice(files: list[Path]) -> None:

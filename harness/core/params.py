@@ -9,6 +9,9 @@ from datetime import date, time
 
 from harness.core.errors import in_toml
 
+MOST_TRIALS = 1_000_000
+"""Of a search; the option and the config know it by this."""
+
 
 class ParameterError(ValueError):
     """A parameter that cannot be, or that does not go with the data: its user's to mend."""

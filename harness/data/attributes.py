@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from harness.core.errors import DataError, suggest
+from harness.core.errors import DataError, counted, suggest
 from harness.core.params import ParameterError
 from harness.data import times
 from harness.data.layout import AttributeTable
 from harness.data.source import Source, id_rule, time_rule
 from harness.data.table_files import sources
+from harness.data.zeros import without_zeros
+
+_LOST_ZEROS = "lost where ids are saved as numbers: write them as texts in both files"
 
 
 def check(table: AttributeTable) -> None:
@@ -42,21 +45,38 @@ def refuse_repeated(table: AttributeTable, ids: pl.Series) -> None:
         )
 
 
-def refuse_strangers(table: AttributeTable, role: str, known: pl.Series, ids: pl.Series) -> None:
-    """Raise DataError where none of the ids of a table, `known`, is one of those of events."""
-    if len(known) == 0 or len(ids) == 0 or known.is_in(ids.implode()).any():
-        return
-    bare, bare_known = (texts.str.strip_chars_start("0") for texts in (ids, known))
-    cure = "name the column of the same ids"
-    if bare_known.is_in(bare.implode()).any():
-        cure = (
-            "they differ by zeros in front, which are lost where ids are saved as numbers: write "
-            "them as texts in both files"
+def notes_on_ids(table: AttributeTable, role: str, known: pl.Series, ids: pl.Series) -> list[str]:
+    """Return a note where ids of a table, `known`, are those of events but for zeros in front.
+
+    Raises
+    ------
+    DataError
+        None of the ids of the table is one of those of events.
+    """
+    strangers = known.filter(~known.is_in(ids.implode()))
+    if len(strangers) == 0 or len(ids) == 0:
+        return []
+    bare_ids = without_zeros(ids)
+    damaged = strangers.filter(strangers.str.contains("^[0-9]+$"))
+    damaged = damaged.filter(without_zeros(damaged).is_in(bare_ids.implode())).sort()
+    if len(strangers) == len(known):
+        cure = "name the column of the same ids"
+        if len(damaged) > 0:
+            cure = f"they differ by zeros in front, which are {_LOST_ZEROS}"
+        raise DataError(
+            f'{table.table.name}: column "{table.id}" describes none of the {role} that have '
+            f"events: events have {_some(ids)}, the table has {_some(known)}; {cure}"
         )
-    raise DataError(
-        f'{table.table.name}: column "{table.id}" describes none of the {role} that have events: '
-        f"events have {_some(ids)}, the table has {_some(known)}; {cure}"
-    )
+    if damaged.is_empty():
+        return []
+    first = damaged[0]
+    of_event = ids.filter(bare_ids == without_zeros(damaged)[0]).sort()[0]
+    are = "is that of an event" if len(damaged) == 1 else "are those of events"
+    return [
+        f"{table.table.path.name}: {len(damaged):,} of {counted(len(known), 'id')} in column "
+        f'"{table.id}" {are} but for zeros in front, such as "{first}", where the events have '
+        f'"{of_event}": zeros in front are {_LOST_ZEROS}'
+    ]
 
 
 def _some(ids: pl.Series) -> str:

@@ -95,7 +95,7 @@ def items_of(
     elif layout.id_width is None:
         notes += zeros.note_of_shorter(met)
     if layout.items is not None and described is not None:
-        attributes.refuse_strangers(layout.items, "items", described, met)
+        notes += attributes.notes_on_ids(layout.items, "items", described, met)
     ids, at = index_of(met, described)
     catalogue = None if described is None else np.unique(positions(described, ids))
     return Items(ids, catalogue, _times(layout.items, frame, described, ids), tuple(notes)), at

@@ -48,27 +48,44 @@ def notes(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) ->
 
 
 def note_of_shorter(ids: pl.Series) -> list[str]:
-    """Return a note where most whole numbers have zeros in front, and some are shorter without.
+    """Return a note where whole numbers stand with zeros in front and without.
 
+    That is where an id has both forms; or where most have zeros, and some are shorter without.
     Nothing is known of how long the ids of such a log should be.
     """
-    padded = ids.filter(ids.str.starts_with("0")).unique()
-    padded = padded.filter(padded.str.contains("^0[0-9]+$"))
+    padded = ids.filter(ids.str.contains("^0[0-9]+$")).unique().sort()
     if padded.is_empty():
         return []
+    plain = ids.filter(ids.str.contains("^[1-9][0-9]*$")).unique().sort()
+    bare = without_zeros(padded)
+    in_both_forms = plain.filter(plain.is_in(bare.implode()))
     width = int(np.bincount(padded.str.len_bytes().to_numpy()).argmax())
-    padded = padded.filter(padded.str.len_bytes() == width)
-    plain = ids.filter((ids.str.len_bytes() < width) & ids.str.contains("^[1-9][0-9]*$")).unique()
-    if not 0 < len(plain) < len(padded):
+    whole = padded.filter(padded.str.len_bytes() == width)
+    shorter = plain.filter(plain.str.len_bytes() < width)
+    total = counted(ids.n_unique(), "item id")
+    if not in_both_forms.is_empty():
+        first, stands = in_both_forms[0], "stands" if len(in_both_forms) == 1 else "stand"
+        what = (
+            f"{len(in_both_forms):,} of {total} {stands} with zeros in front, too, such as "
+            f'"{first}" and "{padded.filter(bare == first)[0]}"'
+        )
+    elif 0 < len(shorter) < len(whole):
+        are = "is a shorter number" if len(shorter) == 1 else "are shorter numbers"
+        what = (
+            f'{len(shorter):,} of {total} {are} without zeros in front, such as "{shorter[0]}", '
+            f'and {len(whole):,} have {width} digits with them, such as "{whole[0]}"'
+        )
+    else:
         return []
-    are = "is a shorter number" if len(plain) == 1 else "are shorter numbers"
-    of = counted(ids.n_unique(), "item id")
     return [
-        f'{len(plain):,} of {of} {are} without zeros in front, such as "{plain.sort()[0]}", and '
-        f'{len(padded):,} have {width} digits with them, such as "{padded.sort()[0]}": if some '
-        "were saved as numbers, which takes zeros, write them as texts again; now they are other "
-        "items"
+        f"{what}: if some were saved as numbers, which takes zeros, write them as texts again; now "
+        "they are other items"
     ]
+
+
+def without_zeros(ids: pl.Series) -> pl.Series:
+    """Return ids as they are where they were saved as numbers."""
+    return ids.str.strip_chars_start("0")
 
 
 def _losses(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> str:

@@ -68,13 +68,14 @@ def needed(layout: Layout) -> int:
 
 
 def require_memory(
-    config: Config, selected: EvaluationSet, n_folds: int, events: int, limit: Limit | None
+    config: Config, selected: EvaluationSet, held: int, events: int, limit: Limit | None
 ) -> None:
     """Raise UsageError where a run needs more memory than there is: the system would swap.
 
-    The values of all folds are held; `events` are in memory at once.
+    The values of all folds stay: of `held` users of earlier ones, and later ones are taken to have
+    as many users as this one. `events` are in memory at once.
     """
-    users, candidates = len(selected.users) * n_folds, len(selected.candidates)
+    users, candidates = held + len(selected.users) * (config.fold + 1), len(selected.candidates)
     lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))
     a_list = 2 * 4 * min(config.evaluation.k, candidates) + _A_VALUE * n_metrics
     needed = BASE + AN_EVENT * events + users * (_A_USER + lists * a_list)

@@ -54,7 +54,7 @@ Part = TypeVar("Part", covariant=True)
 Other = TypeVar("Other")
 
 
-def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold) -> Users:
+def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Users:
     """Ask models, which learn from sums, for the lists of each bucket's users; return all users.
 
     Files of lists are read later, for all users. The task has no events; positions of users are
@@ -88,7 +88,7 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold) -> Users:
     seconds = observer.seconds["recommend"]
     observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
     log_evaluation_set(every, observer)
-    require_memory(config, every, fold.n_folds, max(buckets.known.events), limit)
+    require_memory(fold.config, every, held, max(buckets.known.events), limit)
     all_users = Task(config, data, plan.split, every, others)
 
     def ask(settings: ModelConfig) -> list[Answers]:
@@ -134,7 +134,7 @@ def _stacked(lists: Sequence[Recommendations], order: Int64) -> Recommendations:
 @contextmanager
 def in_buckets(
     config: Config, folds: Sequence[Fold], limit: Limit
-) -> Iterator[Callable[[Fold], Users]]:
+) -> Iterator[Callable[[Fold, int], Users]]:
     """Yield what returns the users of a fold; buckets are made, or kept from before."""
     layout, observer = folds[0].config.layout(), folds[0].observer
     needed = f"all events need about {memory.shown(memory.needed(layout))} of memory; {limit.says}"

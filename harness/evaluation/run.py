@@ -171,7 +171,8 @@ def evaluate(
     """Return what a config's models score; each fold's `finished` ones need not be asked."""
     require_files(config)
     limit, held_out, n_folds = memory_limit(memory), HeldOut(config), len(finished)
-    failures, folds, evaluated = Failures(fail_fast), list[Fold](), []
+    failures, folds = Failures(fail_fast), list[Fold]()
+    evaluated = list[tuple[Run, EvaluatedPart]]()
     for number, (fold, models) in enumerate(zip(config.folds(), finished, strict=True), 1):
         observer = Observer(label(number, n_folds))
         folds.append(Fold(fold, metrics, failures, observer, models, n_folds=n_folds))
@@ -179,7 +180,8 @@ def evaluate(
     with Workers(count - 1) as workers:
         model_workers = ModelWorkers(config, workers)
         for _, alike in groupby(folds, key=lambda fold: fold.config.layout()):
-            evaluated += _on_one_log(config, list(alike), limit, model_workers, held_out)
+            held = sum(len(part.hashes) for _, part in evaluated)
+            evaluated += _on_one_log(config, list(alike), held, limit, model_workers, held_out)
     runs, parts = [run for run, _ in evaluated], [part for _, part in evaluated]
     if n_folds == 1:
         return runs[0]
@@ -189,11 +191,15 @@ def evaluate(
 def _on_one_log(
     config: Config,
     folds: Sequence[Fold],
+    held: int,
     limit: Limit | None,
     workers: ModelWorkers,
     held_out: HeldOut,
 ) -> list[tuple[Run, EvaluatedPart]]:
-    """Return the run on each fold of the same events, which are read once, and its users."""
+    """Return the run on each fold of the same events, which are read once, and its users.
+
+    `held` users of earlier folds are in memory.
+    """
     layout, evaluated = folds[0].config.layout(), []
     if limit is None or layout.has_frames or memory_needs.needed(layout) <= limit.size:
         opened = _in_memory(config, folds, workers, limit)
@@ -203,18 +209,19 @@ def _on_one_log(
         for fold in folds:
             with named(fold.number, fold.n_folds):
                 # Events go with its users: statistics need memory, too.
-                part, task = _evaluate_users(fold, users_of(fold), workers, held_out)
+                part, task = _evaluate_users(fold, users_of(fold, held), workers, held_out)
                 ids = task.evaluation_set.candidate_ids
                 run = assemble(fold, task.data, task.split, ids, of_one(part))
                 evaluated.append((replace(run, tables=part.run_tables(ids)), part))
+                held += len(part.hashes)
     return evaluated
 
 
 @contextmanager
 def _in_memory(
     config: Config, folds: Sequence[Fold], workers: ModelWorkers, limit: Limit | None
-) -> Iterator[Callable[[Fold], Users]]:
-    """Yield what returns the users of a fold, with all events in memory."""
+) -> Iterator[Callable[[Fold, int], Users]]:
+    """Yield what returns the users of a fold, with all events and `held` users in memory."""
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         data = read_events(folds[0].config, background, folds[0].observer)
         # What is submitted now is done once the cache is written.
@@ -223,11 +230,11 @@ def _in_memory(
         logs = [data] * len(folds)  # each fold takes its own, and the last one lets it go early
         del data
 
-        def users_of(fold: Fold) -> Users:
+        def users_of(fold: Fold, held: int) -> Users:
             task = task_on(fold.config, logs.pop(), fold.observer)
             evaluation_set = task.evaluation_set
             n_events = len(task.data.events)
-            require_memory(config, evaluation_set, fold.n_folds, n_events, limit)
+            require_memory(fold.config, evaluation_set, held, n_events, limit)
             # Its fingerprint is asked for last, when nothing is left to do beside.
             background.submit(lambda: evaluation_set.leaves)
             with fold.observer.step("users"):

@@ -109,7 +109,8 @@ def refuse_without_values(config: Config, counts: Mapping[str, Int64]) -> None:
         if evaluated > 0 and having == 0:
             raise UsageError(
                 f'[compare] slices: no evaluated user has a "{column}" in {table}, where others '
-                "have one; see that its ids are those of the events, or leave it out"
+                "have one; see that its ids are those of the events, with all zeros in front, "
+                "which are lost where ids are saved as numbers, or leave it out"
             )
 
 

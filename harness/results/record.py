@@ -77,7 +77,7 @@ class Evaluation(Part):
     def truth(self) -> str:
         """The event types that are truth, and in brackets those of history; the first of many."""
         true, history = (
-            ", ".join(map(printable, types[:_SHOWN])) + ", …" * (len(types) > _SHOWN)
+            ", ".join(map(printable, types[:_SHOWN])) + (", …" if len(types) > _SHOWN else "")
             for types in (self.hits, self.history)
         )
         counts = "counts" if len(self.history) == 1 else "count"

@@ -402,7 +402,7 @@ class Run(Shown):
 
         folder, took = as_path(folder, "a folder"), stopwatch()
         check_out(folder)
-        names = [*[RECOMMENDATIONS] * recommendations, PER_USER, USERS]
+        names = [RECOMMENDATIONS, PER_USER, USERS] if recommendations else [PER_USER, USERS]
         with written(folder, "; choose another --out"), whole_folder(folder) as target:
             tables = (self.write_tables or self._write_tables)(target, names)
             environment = run_folder.environment_now() | ({"tables": tables} if tables else {})

@@ -178,7 +178,9 @@ class FolderTables:
             types |= {"model": pl.String, "repeat": pl.Int32}
             scores = set(rows.columns) - {*types, FOLD} if name == PER_USER else ()
             types |= dict.fromkeys(scores, pl.Float64)
-        needed = [*types, *["items"] * (name == RECOMMENDATIONS), *[FOLD] * (self.fold is not None)]
+        needed = [*types]
+        needed += ["items"] if name == RECOMMENDATIONS else []
+        needed += [] if self.fold is None else [FOLD]
         for column in sorted({*needed} - {*rows.columns}):
             raise DataError(f'{path}: has no column "{column}"; {again(self.folder)}')
         if self.fold is not None:

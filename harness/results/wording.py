@@ -239,7 +239,8 @@ def _set_line(evaluation: Evaluation, *, short: bool = False) -> str:
     if not short:
         parts += [f"truth: {evaluation.truth}"] if evaluation.hits else []
         parts.append(f"k = {evaluation.k}")
-    parts += [evaluation.fingerprint[:_SHORT], *[evaluation.layout] * (not short)]
+    parts.append(evaluation.fingerprint[:_SHORT])
+    parts += [] if short else [evaluation.layout]
     return " · ".join([*parts, evaluation.window])
 
 

@@ -76,21 +76,12 @@ class SubmissionOptions(TypedDict, total=False):
 _FLAGS = {"models": "--model", "public_shares": "--public-share", "overrides": "--set"}
 
 
+_EXPECTED = {"baseline": "a name"}
+
+
 def flag_of(name: str) -> str:
     """Return how commands call the option that a keyword is."""
     return _FLAGS.get(name, f"--{name.replace('_', '-')}")
-
-
-def refuse_unknown(function: Callable[..., Any], options: Iterable[str], *kinds: type) -> None:
-    """Raise TypeError where a keyword is neither the function's own nor in a TypedDict of these."""
-    known = [*getfullargspec(function).kwonlyargs]
-    known += [name for kind in kinds for name in kind.__annotations__]
-    for name in options:
-        if name not in known:
-            raise TypeError(
-                f"{function.__name__}() got an unexpected keyword argument {name!r}; "
-                f"{suggest(name, known)}"
-            )
 
 
 @cache
@@ -100,15 +91,31 @@ def types_of(options: type) -> dict[str, Any]:
     return get_type_hints(options, localns=paths, include_extras=True)
 
 
-def require_types(options: Mapping[str, Any], kind: type) -> None:
-    """Raise UsageError where `kind` has a text, or True or False, and an option is neither."""
-    for name, hint in types_of(kind).items():
+def require_options(function: Callable[..., Any], options: Mapping[str, Any], *kinds: type) -> None:
+    """Refuse keywords that `function` and TypedDicts do not have, and values of another type.
+
+    Raises
+    ------
+    TypeError
+        A keyword is neither the function's own nor in one of the TypedDicts.
+    UsageError
+        These have a text, or True or False, and the value is neither.
+    """
+    hints = {name: hint for kind in kinds for name, hint in types_of(kind).items()}
+    known = [*getfullargspec(function).kwonlyargs, *hints]
+    for name in options:
+        if name not in known:
+            raise TypeError(
+                f"{function.__name__}() got an unexpected keyword argument {name!r}; "
+                f"{suggest(name, known)}"
+            )
+    for name, hint in hints.items():
         plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
         if plain is bool:
             require(bool, "True or False", **{name: options.get(name)})
         elif plain == str | None:
-            text = "the name of a column" if name.endswith("_column") else "a text"
-            require(str, text, **{name: options.get(name)})
+            column = "the name of a column" if name.endswith("_column") else None
+            require(str, column or _EXPECTED.get(name, "a text"), **{name: options.get(name)})
     list_of(str, "overrides", options.get("overrides") or (), 'texts, such as "evaluation.k=5"')
 
 

@@ -20,7 +20,7 @@ from harness.metrics.inputs.lists import read_lists
 from harness.metrics.inputs.read import longest_of, refuse_strangers
 from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
-from harness.scoring.options import SubmissionOptions, refuse_unknown, require
+from harness.scoring.options import SubmissionOptions, require, require_options
 from harness.scoring.score import Scored
 from harness.scoring.terms import Terms, path_or_frame
 from harness.stats.estimates import Estimate, estimate
@@ -136,7 +136,7 @@ def score(
     """
     from harness.metrics.evaluate import metrics_of  # commands do without
 
-    refuse_unknown(score, options, SubmissionOptions)
+    require_options(score, options, SubmissionOptions)
     require(bool, "True or False", conventions=conventions, strict=strict, force=force)
     terms = Terms(options)
     none = isinstance(metrics, (list, tuple)) and not metrics

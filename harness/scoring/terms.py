@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness.core.errors import DataError, UsageError
 from harness.core.io import as_path
 from harness.delimited.stream import Refused
-from harness.scoring.options import SubmissionOptions, flag_of, require_types
+from harness.scoring.options import SubmissionOptions, flag_of
 from harness.submission import expected, format
 from harness.submission.expected import Against
 from harness.submission.format import NAMES, Format, Named, TrueColumns
@@ -32,6 +32,8 @@ _BESIDE = ("sample", "items", "solution", "separator", "keep_users_without_items
 class Terms:
     """What `SubmissionOptions` name: a config with data, or a solution, a sample and items.
 
+    Functions check the options by `require_options`, and the command line by itself.
+
     Attributes
     ----------
     form : SubmissionOnly, optional
@@ -41,7 +43,6 @@ class Terms:
     """
 
     def __init__(self, options: SubmissionOptions) -> None:
-        require_types(options, SubmissionOptions)
         self._named_files = [path for path in options.values() if isinstance(path, Path)]
         self.config, self.form = _read(options.get("config"), options.get("overrides", ()))
         self.sample = _path(options.get("sample"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from harness.core.errors import DataError, UsageError
-from harness.scoring.options import SubmissionOptions, refuse_unknown, require
+from harness.scoring.options import SubmissionOptions, require, require_options
 from harness.scoring.terms import Terms, path_or_frame
 from harness.submission.problems import Validation
 from harness.submission.validate import Examined, examine
@@ -47,7 +47,7 @@ def validate(
     HarnessError
         What the submission is checked against cannot be used.
     """
-    refuse_unknown(validate, options, SubmissionOptions)
+    require_options(validate, options, SubmissionOptions)
     require(bool, "True or False", strict=strict)
     if options.get("keep_users_without_items"):
         raise UsageError("keep_users_without_items goes with a score; leave it out")

@@ -430,7 +430,7 @@ def matrix(comparison: Comparison) -> Sheet:
         if column == row:
             return "·"
         sign = signs[comparison.verdict(row, column)[0]]
-        return sign + "?" * (frozenset((row, column)) in borderline)
+        return f"{sign}?" if frozenset((row, column)) in borderline else sign
 
     columns: list[Column[str]] = [
         Column("", lambda name: str(names.index(name) + 1)),

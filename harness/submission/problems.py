@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.core.errors import counted, printable, suggest
+from harness.core.io import as_argument, exists, free_beside
 from harness.core.table import Column, Sheet, Shown
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
@@ -256,8 +257,8 @@ def text(
 
     `command` is what to type before ``--fix`` to have a fault mended, if another one was typed.
     """
-    fixed = found.path.parent / f"{found.path.name.partition('.')[0]}-fixed.csv"
-    fix = f"{command} --fix {printable(shlex.quote(str(fixed)))}".lstrip()
+    fixed = shlex.quote(as_argument(free_beside(found.path, "fixed")))
+    fix, is_file = printable(f"{command} --fix {fixed}".lstrip()), exists(found.path)
     counts = [
         counted(len(found.errors), "error"),
         counted(len(found.problems) - len(found.errors), "warning"),
@@ -269,7 +270,7 @@ def text(
     blocks = ["\n".join(head)]
     room = None if width is None else width - _EDGE
     for problem in found.problems:
-        cure = f"{problem.hint}; or {fix}" if problem.fixed else problem.hint
+        cure = f"{problem.hint}; or {fix}" if problem.fixed and is_file else problem.hint
         lines = [f"{problem.where()}{problem.message}", *_more(problem), cure]
         first, *rest = [part for line in lines for part in _wrapped(line, room)]
         label = f"{problem.code}  {problem.severity}".ljust(_EDGE)

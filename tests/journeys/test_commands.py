@@ -100,6 +100,7 @@ REFUSED = {
     "synth hm --out x --users many": "'--users': found many, expected a whole number",
     f"explain {TRUE} --worst -1": "'--worst': found -1, expected 0 or more",
     "tune exam.toml --trials 0": "'--trials': found 0, expected 1 or more",
+    "tune exam.toml --trials 1000001": "'--trials': found 1000001, expected 1000000 or less",
     # What commands refuse.
     "run": "no config; name one: CONFIG, or --config CONFIG",
     "submit --model popular -o own.csv": "no config; name one: CONFIG or RUN, or --config CONFIG",
@@ -107,6 +108,7 @@ REFUSED = {
     "score lists.csv other.csv": "other.csv: stands where a config (TOML) may",
     "validate lists.csv other.csv": "and harness compare FILE… takes several",
     "run exam.toml --out log.csv/x": "log.csv/x: cannot be written; choose another --out",
+    "tune exam.toml --trials 2 --set tune.trials=5": "--trials 2 and --set tune.trials=5: name one",
     "compare one --metric MAP@2 --metric MRR": "--metric: one is compared by; found MAP@2 and MRR",
     f"explain {TRUE} --user ann --k 3 --metric MAP@2": "says its own cut-off; leave --k out",
     "compare one --baseline popular --all-pairs": "leave --all-pairs or --baseline out",
@@ -114,6 +116,7 @@ REFUSED = {
     "explain gone --model popular --user ann": "gone: no such file or run folder",
     "explain thesis --user ann": "thesis: is no run folder: it holds no result.json",
     "explain one ann --worst 1": "to explain a user, type --user ann",
+    "explain lists.csv truth.csv --worst 1": "true items, type --solution truth.csv",
     "explain one --user ann": "one: which model? name one with --model; allowed: ",
     "explain one --model random --most-different 1": "compares two models; name another one, too",
     "explain one --model a --model b --model c --user ann": "name one model, or two",
@@ -384,11 +387,12 @@ def test_what_a_mended_file_still_has_is_told_all_the_same(harness: Cli) -> None
 
 def test_a_refused_file_is_mended_as_the_message_says(harness: Cli) -> None:
     truth, lists = "user,item\nann,0012\nbob,0345\n", "user,item\nann,12\nbob,0345\n"
-    small.write(Path(), {"bad file.csv": lists, "key.csv": truth})
+    small.write(Path(), {"bad file.csv": lists, "-bad.csv": lists, "key.csv": truth})
     options = ("--solution", "key.csv", "--row-order", "--item-column", "item")
-    (mending,) = re.findall("; or harness (.*)", harness("score", "bad file.csv", *options)[1])
-    assert harness(*shlex.split(mending))[0] == 0
-    assert harness("score", "bad file-fixed.csv", *options)[0] == 0
+    for bad, mended in (("bad file.csv", "bad file-fixed.csv"), ("./-bad.csv", "./-bad-fixed.csv")):
+        (mending,) = re.findall("; or harness (.*)", harness("score", bad, *options)[1])
+        assert harness(*shlex.split(mending))[0] == 0
+        assert harness("score", mended, *options)[0] == 0
 
 
 # Names and texts of files steer no terminal.

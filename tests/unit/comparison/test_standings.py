@@ -197,7 +197,12 @@ def test_a_note(files: str, note: str) -> None:
         (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
         (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
         (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 says its own cut-off; in Python, k="),
-        (["run"], {"solution": None, "k": 3}, "--k; k=) goes with submissions; --solution"),
+        (["run"], {"solution": None, "k": 3},
+         "--k (in Python, k=) goes with submissions, not with runs: leave it out"),
+        (["run"], {"solution": None, "k": 3, "strict": True},
+         "--k and --strict (in Python, k= and strict=) go with submissions; runs: leave them out"),
+        (TWO, {"solution": None, "k": 3}, "good.csv: is no run; --solution SOLUTION; solution="),
+        (TWO, {"correction": ""}, 'no correction ""; allowed: holm, bh'),
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -> None:

@@ -131,6 +131,8 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
          '[split] strategy "given" goes with layout "table" only'),
         *(({"split": {"strategy": "given"} | keys}, WITHOUT_VALID)
           for keys in ({}, {"valid_days": 7}, {"valid": []}, {"valid": ""}, {"valid": [""]})),
+        ({"split": {"strategy": "given", "valid": ["later.csv", ""]}},
+         "[split] valid names no file for fold 2; name one a fold"),
         ({"data": []}, "[data]: found []; expected keys with values"),
         ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
         ({"data": {"events": None}}, '[data] layout "table" needs events = '),

@@ -201,6 +201,18 @@ def test_a_table_that_lost_its_zeros_is_told_from_another_column(tmp_path: Path)
         check_layout(shop, tmp_path)
 
 
+def test_ids_of_a_table_that_lost_zeros_are_noted_where_others_match(tmp_path: Path) -> None:
+    """Of 0100 and 1000 the table has 100 and 1000; 300 and a1 are other items."""
+    log = "user,item,time\nann,0100,2020-01-01\nann,1000,2020-01-02\nbob,0a1,2020-01-02\n"
+    small.write(tmp_path, {"items.csv": "item\n100\n1000\n300\na1\n"})
+    config = small.config(tmp_path, log=log, data={"items": "items.csv"})
+    assert load(config.layout()).notes == (
+        'items.csv: 1 of 4 ids in column "item" is that of an event but for zeros in front, such '
+        'as "100", where the events have "0100": zeros in front are lost where ids are saved as '
+        "numbers: write them as texts in both files",
+    )
+
+
 @pytest.mark.parametrize(("where", "items"), [({}, ["a", "b"]), ({"what": "d"}, ["d"])])
 def test_conditions_are_added(tmp_path: Path, where: dict[str, Any], items: list[str]) -> None:
     module = but('type="sale",', 'type="sale", where={"what": ["a", "b"]},')

@@ -55,12 +55,15 @@ def test_a_run_that_needs_more_than_there_is_is_refused(tmp_path: Path) -> None:
     # Lists hold no more than the 2 candidates.
     # 0.3 GB + 10⁷ · 42 bytes + 10⁶ users · (400 + 4 lists · (8 · 2 + 40 · 2 metrics))
     needed = 300_000_000 + 10**7 * 42 + 10**6 * (400 + 4 * (16 + 80))
-    selected: Any = SimpleNamespace(users=range(500_000), candidates=range(2))  # in two folds
+    last: Any = SimpleNamespace(users=range(400_000), candidates=range(2))
     for limit in (None, memory.Limit(needed, "1.5 GB is free")):
-        memory.require_memory(settings, selected, 2, 10**7, limit)
+        memory.require_memory(settings, last, 600_000, 10**7, limit)
+    limit = memory.Limit(needed - 1, "1.5 GB is free")
     with pytest.raises(UsageError) as refused:
-        limit = memory.Limit(needed - 1, "1.5 GB is free")
-        memory.require_memory(settings, selected, 2, 10**7, limit)
+        memory.require_memory(settings, last, 600_000, 10**7, limit)  # users of earlier folds
+    first: Any = SimpleNamespace(users=range(500_000), candidates=range(2))
+    with pytest.raises(UsageError, match="1,000,000 evaluated users"):  # a like fold is to come
+        memory.require_memory(settings.model_copy(update={"fold": 1}), first, 0, 10**7, limit)
     assert str(refused.value) == (
         "1,000,000 evaluated users with 4 lists each, and 10,000,000 events, need about 1.5 GB of "
         "memory; 1.5 GB is free: ask for fewer repeats or metrics, evaluate some of the models "

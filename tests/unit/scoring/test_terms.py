@@ -149,9 +149,6 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
         ({"score_column": "a", "row_order": True}, "ordered by rank, by score or as its rows"),
         ({"overrides": ["data.path=x"]}, "--set data.path=x overrides a key of a config; name it"),
         ({"sample": 3}, "found int in place of a file; give its path"),
-        ({"user_column": 3}, "user_column is 3; expected the name of a column"),
-        ({"row_order": "yes"}, "row_order is 'yes'; expected True or False"),
-        ({"overrides": "k=1"}, "overrides is 'k=1'; expected a list of texts"),
     ],
 )
 def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], words: str) -> None:
@@ -159,6 +156,20 @@ def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], w
         given = given | {"config": evaluation_set(tmp_path)}
     with refusal(UsageError, words):
         Terms(given)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"user_column": 3}, "user_column is 3; expected the name of a column"),
+        ({"row_order": "yes"}, "row_order is 'yes'; expected True or False"),
+        ({"overrides": "k=1"}, "overrides is 'k=1'; expected a list of texts"),
+    ],
+)
+def test_an_option_of_another_type(option: dict[str, Any], words: str) -> None:
+    for function in (harness.validate, harness.score):
+        with refusal(UsageError, words):
+            function("lists.csv", **option)
 
 
 def test_something_to_score_against_is_needed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from checking import against, checked
 
@@ -49,6 +50,29 @@ SUB301  warning   line 4, prediction: the list is empty
 def test_lines_are_as_long_as_the_terminal(bad: Validation, width: int) -> None:
     lines = problems.text(bad, 0.0, width).splitlines()[1:]
     assert max(map(len, lines)) <= max(width, 48)
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [
+        ("a.b.csv", "a.b-fixed.csv"),
+        ("old.csv", "old-fixed-2.csv"),  # old-fixed.csv is there
+        ("lists.v2.CSV", "lists.v2-fixed.csv"),
+        (".hidden.csv", ".hidden-fixed.csv"),
+        ("-dash.csv", "./-dash-fixed.csv"),
+        ("my lists", "'my lists-fixed.csv'"),
+    ],
+)
+def test_a_file_to_mend_into_is_a_free_one_beside(here: Path, name: str, fixed: str) -> None:
+    Path("old-fixed.csv").touch()
+    assert f"; or --fix {fixed}\n" in problems.text(checked(Path(), BAD, name=name), None)
+
+
+def test_a_frame_is_not_mended(here: Path) -> None:
+    frame = pl.read_csv(BAD.encode(), schema_overrides=[pl.String] * 2)
+    found = validate(frame, against(Path()))
+    assert "SUB305" in repr(found)
+    assert "--fix" not in repr(found)
 
 
 def test_as_records(bad: Validation) -> None:
