@@ -208,14 +208,9 @@ def extreme(record: RunRecord) -> str:
 
 def _footing(record: RunRecord, *, verbose: bool) -> list[str]:
     """Return the evaluation set, and what an estimate, tuning and earlier runs add to the table."""
-    tuned = [
-        f"{printable(model.name)} ({counted(model.tuned.trials, 'trial')})"
-        for model in record.models
-        if model.tuned
-    ]
-    reused = [model for model in record.models if model.reused]
+    tuned, reused = tuned_models(record), [model for model in record.models if model.reused]
     lines = [_set_line(record.evaluation), *_leaderboard(record)]
-    lines += [f"tuned  on an inner split of train: {', '.join(tuned)}"] if tuned else []
+    lines += [f"tuned  on an inner split of train: {tuned}"] if tuned else []
     if reused:
         names = listed([name_of(model) for model in reused])
         lines.append(f"reused  {names}, of an earlier run; --fresh evaluates all anew")
@@ -226,6 +221,15 @@ def _footing(record: RunRecord, *, verbose: bool) -> list[str]:
     models = sum(sum(model.seconds.values()) for model in record.models)
     seconds = {**record.seconds, "models": models}
     return [*lines, f"time   {' · '.join(f'{step} {s:.1f} s' for step, s in seconds.items())}"]
+
+
+def tuned_models(record: RunRecord) -> str:
+    """Return the models whose parameters were searched for, with the number of trials."""
+    return ", ".join(
+        f"{printable(model.name)} ({counted(model.tuned.trials, 'trial')})"
+        for model in record.models
+        if model.tuned
+    )
 
 
 def _set_line(evaluation: Evaluation, *, short: bool = False) -> str:

@@ -289,4 +289,7 @@ def test_the_table_and_the_config(harness: Cli, tmp_path: Path) -> None:
     assert harness("run", "exam-tuned.toml", "--out", "run")[0] == 0
     assert "popular · tuned × 3" in harness("leaderboard", "run")[1]
     assert harness("report", "run")[0] == 0
-    assert "tuned on train × 3" in (tmp_path / "run" / "report.html").read_text()
+    assert (
+        "Tuned on an inner split of train: popular (3 trials)"
+        in (tmp_path / "run" / "report.html").read_text()
+    )

@@ -24,7 +24,7 @@ from harness.results.folder import part
 from harness.results.plots import label, labels
 from harness.results.run import Run
 from harness.results.tables import ContradictionError
-from harness.results.wording import decimals_of, extreme, facts, folds_sheet
+from harness.results.wording import decimals_of, extreme, facts, folds_sheet, tuned_models
 from harness.stats.pairwise import pair_table
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def _content(run: Run) -> dict[str, Any]:
         "descriptions": tables.descriptions(record),
         "estimates": tables.leaderboard_estimates(record),
         "made_of": tables.made_of(record),
+        "tuned": tuned_models(record),
         "environment": _readable(lambda: run.environment) or {},
         "config": _readable(lambda: part(run.folder, "config.toml").read_text(encoding="utf-8")),
         **_code(),
