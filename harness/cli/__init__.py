@@ -9,7 +9,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -34,7 +34,7 @@ from harness.cli import (
 from harness.cli.forms import instead_of
 from harness.cli.help import Command
 from harness.cli.options import declared
-from harness.cli.output import guard_streams, logged
+from harness.cli.output import Stream, guard_streams, logged
 from harness.core.errors import INTERRUPTED, HarnessError, printable
 
 app = typer.Typer(
@@ -103,8 +103,8 @@ def _status() -> int:
     gc.set_threshold(200_000)  # imports alone make 125,000 objects: no search for garbage before
     sys.setswitchinterval(0.0005)  # steps that need little of Python's lock wait less for others
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # 2**16 ticks; else it spins for 30 ms
-    output = guard_streams()
-    status = guarded(lambda: app(standalone_mode=False))
+    output, errors = guard_streams()
+    status = guarded(lambda: app(standalone_mode=False), (output, errors))
     sys.stdout.flush()
     if output.failure is not None:
         reason = f"standard output cannot be written: {output.failure.strerror}"
@@ -113,10 +113,10 @@ def _status() -> int:
     return status
 
 
-def guarded(command: Callable[[], Any]) -> int:
+def guarded(command: Callable[[], Any], streams: Sequence[Stream] = ()) -> int:
     """Return the exit status of `command`; mistakes are printed, never shown as tracebacks."""
     try:
-        with logged():
+        with logged(streams):
             status = command()
         sys.stdout.flush()
         if status == INTERRUPTED:  # the option parser may have caught it first

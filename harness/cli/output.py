@@ -10,7 +10,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -74,33 +74,26 @@ def to_type(*arguments: str) -> str:
     return shlex.join(["harness" if is_known else str(path), *arguments])
 
 
-class _AboveLine(logging.StreamHandler[TextIO]):
-    """Prints the log above the line that says what is being done."""
-
-    def __init__(self, line: Line) -> None:
-        super().__init__(sys.stderr)
-        self._line = line
-
-    def emit(self, record: logging.LogRecord) -> None:
-        with self._line.above():
-            super().emit(record)
-
-
 @contextmanager
-def logged() -> Iterator[None]:
-    """Print on standard error what is being done, and above it the log of `harness`.
+def logged(streams: Sequence[Stream] = ()) -> Iterator[None]:
+    """Print the log of `harness` on standard error, and below it what is being done.
 
-    Warnings alone, unless an option is `asking_for` another level; afterwards all is as before.
+    What else is written to `streams` stands above that line, too. Warnings alone, unless an option
+    is `asking_for` another level; afterwards all is as before.
     """
     level, propagate = _log.level, _log.propagate
+    lines = logging.StreamHandler(sys.stderr)
     with shown() as line:
-        lines = _AboveLine(line)
+        for stream in streams:
+            stream.line = line
         _log.addHandler(lines)
         _log.setLevel(logging.WARNING)
         _log.propagate = False  # a model may have a log printed as well
         try:
             yield
         finally:
+            for stream in streams:
+                stream.line = None
             _log.removeHandler(lines)
             _log.setLevel(level)
             _log.propagate = propagate
@@ -145,28 +138,32 @@ class Stream(io.FileIO):
     ----------
     failure : OSError, optional
         Why something is lost, unless its reader has gone: a reader may leave early.
+    line : Line, optional
+        The line that says what is being done, which makes room for what is written.
     """
 
     failure: OSError | None = None
+    line: Line | None = None
 
     def write(self, data: Any, /) -> int:
         """Write what can be written, and say that all is."""
         try:
-            return super().write(data)
+            with nullcontext() if self.line is None else self.line.above(bytes(data)):
+                return super().write(data)
         except OSError as error:
             if error.errno != errno.EPIPE:
                 self.failure = self.failure or error
             return memoryview(data).nbytes
 
 
-def guard_streams() -> Stream:
-    """Let standard output and standard error take all that is written; return the former."""
+def guard_streams() -> tuple[Stream, Stream]:
+    """Let standard output and standard error take all that is written; return both."""
     while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass  # where a stream is closed, the next file that is opened would stand
     os.close(spare)
     output, errors = Stream(1, "w", closefd=False), Stream(2, "w", closefd=False)
     sys.stdout, sys.stderr = _text(output, sys.stdout), _text(errors, sys.stderr)
-    return output
+    return output, errors
 
 
 def _text(stream: Stream, before: TextIO | None) -> TextIO:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-import shutil
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Event, RLock, Thread
@@ -18,6 +18,10 @@ _log = logging.getLogger(__name__)
 _FIRST, _AGAIN, _PLAIN = 1.0, 0.5, 10.0
 """Seconds to the first drawing at a terminal, and to the next; and between plain lines."""
 _CLEAR = "\r\x1b[K"
+_SPARE = 3
+"""Columns that stay free: a terminal shows ^C there."""
+_BAR = " " * 8
+"""The shortest bar."""
 
 
 @dataclass(eq=False)
@@ -50,7 +54,7 @@ class Line:
     """
 
     def __init__(self) -> None:
-        self._stages, self._drawn = list[Stage](), False
+        self._stages, self._drawn, self._unfinished = list[Stage](), False, False
         self._lock, self._ended = RLock(), Event()
 
     def begin(self, stage: Stage) -> None:
@@ -66,17 +70,19 @@ class Line:
                 self._clear()
 
     @contextmanager
-    def above(self) -> Iterator[None]:
-        """Make room for a line of the log; what is being done is drawn below it afterwards."""
+    def above(self, text: bytes) -> Iterator[None]:
+        """Make room for a text that others write; the line is drawn below it afterwards."""
         with self._lock:
             self._clear()
             yield
+            self._unfinished = not text.endswith(b"\n")
 
     def draw_until_ended(self) -> None:
         """Draw the line again and again, by the clock."""
         wait, again = (_FIRST, _AGAIN) if sys.stderr.isatty() else (_PLAIN, _PLAIN)
         while not self._ended.wait(wait):
             wait = again
+            sys.stderr.flush()  # what others have begun to write, before the lock is taken
             self.draw()
 
     def draw(self) -> None:
@@ -84,15 +90,18 @@ class Line:
         with self._lock:
             if not self._stages or not _log.isEnabledFor(logging.WARNING):
                 return
-            width = shutil.get_terminal_size().columns - 1
-            if sys.stderr.isatty():
-                print(_CLEAR + self._shown(width), end="", file=sys.stderr, flush=True)
-                self._drawn = True
-            else:
-                print(self._shown(None), file=sys.stderr, flush=True)
+            if not sys.stderr.isatty():
+                _write(self._shown(None) + "\n")
+                return
+            _write(("\n" if self._unfinished else _CLEAR) + self._shown(_columns() - _SPARE))
+            self._drawn, self._unfinished = True, False
 
     def _shown(self, width: int | None) -> str:
+        """Return the line; of what has no room the bar goes first, then the time that is left."""
+        from rich.cells import cell_len
         from tqdm import tqdm  # slow to import
+
+        from harness.core.terminal import shortened
 
         *outer, stage = self._stages
         elapsed, done = time.perf_counter() - stage.start, min(stage.count, stage.total or math.inf)
@@ -100,26 +109,33 @@ class Line:
             f"{s.text} {min(s.count + 1, s.total):,.0f} of {s.total:,.0f}" if s.total else s.text
             for s in outer  # the one that is being done
         ]
-        parts = ["{desc}"]
+        text, seconds = "  ".join([*texts, stage.text]), f"  {_duration(elapsed)}"
+        amount = f"  {done:,.0f}{stage.unit}" if done else ""
+        endings = [amount]
         if stage.total:
-            parts += ["{percentage:3.0f} % |{bar}|"] if width is not None else []
-            parts.append(f"{done:,.0f} of {stage.total:,.0f}{stage.unit}")
-            parts[-1] += ", {remaining} left" if done else ""
-        elif done:
-            parts.append(f"{done:,.0f}{stage.unit}")
+            amount = f"  {done:,.0f} of {stage.total:,.0f}{stage.unit}"
+            left = ", {remaining} left" if done else ""
+            endings = [f"  {{percentage:3.0f}} % |{{bar}}|{amount}{left}", amount + left, amount]
+        if width is None:
+            ending = endings[-2] if len(endings) > 1 else amount
+        else:
+            room = width - cell_len(text + seconds)
+            least = {end: end.format(percentage=0, bar=_BAR, remaining="00:00") for end in endings}
+            ending = next((end for end in endings if len(least[end]) <= room), "")
+            text = shortened([text], max(width - cell_len(seconds + least.get(ending, "")), 8))[0]
         meter: str = tqdm.format_meter(
             n=done,
             total=stage.total or 0,
             elapsed=elapsed,
             ncols=width,
-            prefix="  ".join([*texts, stage.text, _duration(elapsed)]),
-            bar_format="  ".join(parts),
+            prefix=text + seconds,
+            bar_format="{desc}" + ending,
         )
         return meter.rstrip()
 
     def _clear(self) -> None:
         if self._drawn:
-            print(_CLEAR, end="", file=sys.stderr, flush=True)
+            _write(_CLEAR)
             self._drawn = False
 
     def stop(self) -> None:
@@ -189,6 +205,25 @@ def stopwatch() -> Callable[[], str]:
     """Start one; return what reads it, such as ``1.2 s``."""
     start = time.perf_counter()
     return lambda: f"{time.perf_counter() - start:.1f} s"
+
+
+def _columns() -> int:
+    """Return the columns of the terminal that standard error is."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return 80
+
+
+def _write(text: str) -> None:
+    """Write to standard error past its buffer, whose lock others hold while they wait for ours."""
+    try:
+        handle = sys.stderr.fileno()
+    except (OSError, ValueError):
+        sys.stderr.write(text)
+    else:
+        with suppress(OSError):  # a reader that has gone
+            os.write(handle, text.encode(sys.stderr.encoding or "utf-8", "replace"))
 
 
 def _duration(seconds: float) -> str:

@@ -119,9 +119,11 @@ def _led_by_others(record: RunRecord) -> list[str]:
         if record.better(metric) not in ("higher", "lower"):
             continue
         sign = 1 if record.better(metric) == "higher" else -1
-        leader = max(record.models, key=lambda model: sign * model.metrics[metric].mean)
-        if leader.metrics[metric].mean != best.metrics[metric].mean:
-            leads.append(f"{metric} is led by {name_of(leader)} ({_mean(metric, 4, leader)})")
+        top = max(sign * model.metrics[metric].mean for model in record.models)
+        leaders = [m for m in record.models if sign * m.metrics[metric].mean == top]
+        if best not in leaders:
+            names = listed([name_of(model) for model in leaders])
+            leads.append(f"{metric} is led by {names} ({_mean(metric, 4, leaders[0])})")
     return [", ".join(leads)] if leads else []
 
 

@@ -2,7 +2,6 @@
 
 import io
 import logging
-import os
 
 import pytest
 from conftest import refusal
@@ -27,41 +26,53 @@ def at_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Return a terminal in the place of standard error."""
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((90, 24)))
     return terminal
 
 
 def test_a_line_says_what_is_being_done(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = at_terminal(monkeypatch)
-    with shown() as line, doing("tuning ALS, trial", 20) as trials:
+    with shown() as line, doing("ALS, trial", 20) as trials:
         trials.update(3)
         with doing("fitting"):
             line.draw()
-            assert terminal.screen() == ["tuning ALS, trial 4 of 20  fitting  0 s"]
+            assert terminal.screen() == ["ALS, trial 4 of 20  fitting  0 s"]
         with doing("recommending", 4000, " users") as stage:
             stage.update(1000)
             line.draw()
             (text,) = terminal.screen()
-    assert text.startswith("tuning ALS, trial 4 of 20  recommending  0 s   25 % |")
-    assert "1,000 of 4,000 users, 00:0" in text
+    assert text.startswith("ALS, trial 4 of 20  recommending  0 s  1,000 of 4,000 users, 00:0")
     assert terminal.screen() == [""]
 
 
-def test_the_log_stands_above_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_others_write_stands_above_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = at_terminal(monkeypatch)
-    log = logging.getLogger("harness.data")
-    with logged(), shown() as line:
-        with doing("reading", 4, " rows") as stage:
-            line.draw()
-            log.warning("a first line")
-            stage.update(2)
-            line.draw()
-            log.warning("another")
-            line.draw()
-            assert terminal.screen()[:2] == ["a first line", "another"]
-            assert terminal.screen()[2].startswith("reading  0 s   50 % |")
-        log.warning("the end")
-    assert terminal.screen() == ["a first line", "another", "the end", ""]
+
+    def write(text: str) -> None:
+        with line.above(text.encode()):
+            terminal.write(text)
+
+    with shown() as line, doing("reading", 4, " rows") as stage:
+        line.draw()
+        write("a first line\n")
+        stage.update(2)
+        line.draw()
+        write("no end")
+        line.draw()
+        assert terminal.screen()[:2] == ["a first line", "no end"]
+        assert terminal.screen()[2].startswith("reading  0 s   50 % |")
+    assert terminal.screen() == ["a first line", "no end", ""]
+
+
+def test_a_narrow_line_has_no_bar_and_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 80 columns three stay free; the name is cut, and what is counted is not."""
+    terminal, name = at_terminal(monkeypatch), "a model with a name of many words " * 2
+    with shown() as line, doing(f"1 of 9  {name} fitting", 4_000, " users") as stage:
+        stage.update(1_000)
+        line.draw()
+        (text,) = terminal.screen()
+    assert text.startswith("1 of 9  a model")
+    assert text.endswith("fitting  0 s")
+    assert len(text) <= 77
 
 
 def test_the_line_is_gone_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
