@@ -237,8 +237,8 @@ def explain_run(
     except DataError as error:
         page = shlex.join(["harness", "report", str(run.folder), "--users", "600"])
         raise DataError(
-            f"{error}\nthe log alone has what was true, and the history: bring it back, or look at "
-            f"lists without their hits: {page}"
+            f"{error}\nthe log alone has what was true, and the history: bring it back, name its "
+            f"place in {run.folder}/config.toml, or look at lists without their hits: {page}"
         ) from error
     lists = [_lists_of(evaluated, model, repeat, metrics) for model in models]
     best_values = None

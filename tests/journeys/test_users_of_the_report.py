@@ -50,7 +50,8 @@ def folder(made: Path, here: Path) -> Path:
 def test_what_is_packed(folder: Path, cli: Cli) -> None:
     """Popular lists b, a for all; the last day before had d, b: on the 8th ann has b, bob d."""
     text, data = page_of(cli, "shop", 600)
-    assert "3 of 3 users: of each model up to 3 of the worst and of the best" in " ".join(text.split())
+    says = "3 of 3 users: of each model up to 3 of the worst and of the best"
+    assert says in " ".join(text.split())
     assert (data["metric"], data["users"]) == ("MAP@2", ["ann", "bob", "cid"])
     item, title = data["items"], dict(zip(data["items"], data["titles"], strict=True))
     lists = {
