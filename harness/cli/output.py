@@ -84,8 +84,9 @@ def logged(streams: Sequence[Stream] = ()) -> Iterator[None]:
     level, propagate = _log.level, _log.propagate
     lines = logging.StreamHandler(sys.stderr)
     with shown() as line:
+        line.handle = 2 if streams else None
         for stream in streams:
-            stream.line = line
+            stream.line = line if stream.isatty() else None
         _log.addHandler(lines)
         _log.setLevel(logging.WARNING)
         _log.propagate = False  # a model may have a log printed as well
@@ -148,7 +149,7 @@ class Stream(io.FileIO):
     def write(self, data: Any, /) -> int:
         """Write what can be written, and say that all is."""
         try:
-            with nullcontext() if self.line is None else self.line.above(bytes(data)):
+            with nullcontext() if self.line is None else self.line.above(bytes(data[-1:])):
                 return super().write(data)
         except OSError as error:
             if error.errno != errno.EPIPE:

@@ -233,17 +233,18 @@ def explain_run(
     for model in models:
         run.model_of(model, repeat)  # known before any event is read
     try:
-        evaluated, leader = task_of(run, fold), run.models[0].name
+        evaluated = task_of(run, fold)
     except DataError as error:
         page = shlex.join(["harness", "report", str(run.folder), "--users", "600"])
         raise DataError(
-            f"{error}\nthe log alone has what was true, and the history: bring it back, name its "
-            f"place in {run.folder}/config.toml, or look at lists without their hits: {page}"
+            f"{error}\nthe log alone has what was true, and the history: mend that, name its place "
+            f"in {run.folder}/config.toml, or look at lists without their hits: {page}"
         ) from error
     lists = [_lists_of(evaluated, model, repeat, metrics) for model in models]
-    best_values = None
+    best_values, metric = None, _metric_of(lists[0])
+    leader = _best_by(run, metric)
     if worst and leader not in models:
-        best_values = _values_of(evaluated, leader, _metric_of(lists[0]))
+        best_values = _values_of(evaluated, leader, metric)
     explanations = explain_users(
         lists[0],
         users,
@@ -267,12 +268,20 @@ def _lists_of(
 
 
 def _values_of(evaluated: RunTask, model: str, metric: Metric) -> Floats:
-    """Return a model's value for each user, the mean over repeats where the run has it."""
+    """Return what the first repeat of a model has for each user."""
     run = evaluated.run
     if metric in run.user_metrics.values() and metric not in run.changed_metrics:
-        return np.asarray(run.scores[model].values[metric].mean(axis=0))
+        return np.asarray(run.scores[model].values[metric][0])
     lists = _lists_of(evaluated, model, 0, (metric,))
     return user_scores(lists.lists, lists.solution.judgments, [metric])[metric]
+
+
+def _best_by(run: Run, metric: Metric) -> str:
+    """Return the best model by a metric of the run, else the first."""
+    name, sign = run.name_of(metric), metric.definition.sign
+    known = [model for model in run.models if name in model.metrics]
+    best = min(known or run.models[:1], key=lambda m: sign * m.metrics[name].mean if known else 0)
+    return best.name
 
 
 def _metric_of(submitted: SubmittedLists) -> Metric:

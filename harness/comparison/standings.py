@@ -9,7 +9,7 @@ from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
 from harness.scoring.score import left_out_lines
 from harness.stats.intervals import Interval
-from harness.stats.pairwise import CORRECTED, Comparison, headline, pair_table, verdict_sheets
+from harness.stats.pairwise import Comparison, headline, pair_table, verdict_sheets
 
 _SHOWN = 3
 
@@ -227,7 +227,7 @@ def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = N
     parts += [f"randomization test, {comparison.flips:,} draws"]
     pairs = counted(len(comparison.pairs), "pair")
     heading = [
-        f"{board.name}  {' · '.join(filter(None, parts))}, {CORRECTED[comparison.correction]} over "
+        f"{board.name}  {' · '.join(filter(None, parts))}, {comparison.corrected} over "
         f"{pairs} · seed {comparison.seed}"
     ]
     if comparison.better == "neither":

@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Event, RLock, Thread
+from weakref import WeakSet
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +57,8 @@ class Line:
     def __init__(self) -> None:
         self._stages, self._drawn, self._unfinished = list[Stage](), False, False
         self._lock, self._ended = RLock(), Event()
+        self.handle: int | None = None  # of standard error, if its buffer waits for this line
+        _lines.add(self)
 
     def begin(self, stage: Stage) -> None:
         """Add a stage within the others."""
@@ -81,6 +84,9 @@ class Line:
         """Draw the line again and again, by the clock."""
         wait, again = (_FIRST, _AGAIN) if sys.stderr.isatty() else (_PLAIN, _PLAIN)
         while not self._ended.wait(wait):
+            from rich.cells import cell_len  # noqa: F401 - slow, and not to be waited for
+            from tqdm import tqdm  # noqa: F401
+
             wait = again
             sys.stderr.flush()  # what others have begun to write, before the lock is taken
             self.draw()
@@ -91,10 +97,10 @@ class Line:
             if not self._stages or not _log.isEnabledFor(logging.WARNING):
                 return
             if not sys.stderr.isatty():
-                _write(self._shown(None) + "\n")
-                return
-            _write(("\n" if self._unfinished else _CLEAR) + self._shown(_columns() - _SPARE))
-            self._drawn, self._unfinished = True, False
+                self._write(self._shown(None) + "\n")
+            elif not self._unfinished:  # else it is a line of others, such as a bar of a model's
+                self._write(_CLEAR + self._shown(_columns() - _SPARE))
+                self._drawn = True
 
     def _shown(self, width: int | None) -> str:
         """Return the line; of what has no room the bar goes first, then the time that is left."""
@@ -135,8 +141,22 @@ class Line:
 
     def _clear(self) -> None:
         if self._drawn:
-            _write(_CLEAR)
+            self._write(_CLEAR)
             self._drawn = False
+
+    def _write(self, text: str) -> None:
+        """Write to standard error, past its buffer if others hold its lock while they wait."""
+        if self.handle is None:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        else:
+            with suppress(OSError):  # a reader that has gone
+                os.write(self.handle, text.encode(sys.stderr.encoding or "utf-8", "replace"))
+
+    def forget(self) -> None:
+        """Say nothing more: a process that was forked has this line, and no thread to draw it."""
+        self._lock, self._drawn = RLock(), False
+        self._stages.clear()
 
     def stop(self) -> None:
         """End the thread that draws."""
@@ -144,6 +164,16 @@ class Line:
 
 
 _line = ContextVar[Line | None]("line", default=None)
+_lines = WeakSet[Line]()
+
+
+def _forget() -> None:
+    for line in _lines:
+        line.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 @contextmanager
@@ -213,17 +243,6 @@ def _columns() -> int:
         return os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError):
         return 80
-
-
-def _write(text: str) -> None:
-    """Write to standard error past its buffer, whose lock others hold while they wait for ours."""
-    try:
-        handle = sys.stderr.fileno()
-    except (OSError, ValueError):
-        sys.stderr.write(text)
-    else:
-        with suppress(OSError):  # a reader that has gone
-            os.write(handle, text.encode(sys.stderr.encoding or "utf-8", "replace"))
 
 
 def _duration(seconds: float) -> str:

@@ -309,7 +309,7 @@ def pairs_sheet(record: RunRecord, comparison: Comparison) -> Sheet:
     sheet = pair_table(comparison, record.shake_up, pairs)
     if len(pairs) == len(comparison.pairs):
         return sheet
-    more = f"more   harness compare prints all {len(comparison.pairs)} pairs"
+    more = f"more   harness compare --pairs prints all {len(comparison.pairs)} pairs"
     return replace(sheet, footing=[*sheet.footing, more])
 
 

@@ -145,6 +145,11 @@ class Comparison(Shown):
     folds: NonNegativeInt = 1
 
     @property
+    def corrected(self) -> str:
+        """What the correction is called."""
+        return CORRECTED.get(self.correction, printable(self.correction))
+
+    @property
     def words(self) -> tuple[Word, Word]:
         """The verdicts of two models that differ, which depend on what the metric calls better."""
         describes = self.better == "neither" or any(p.verdict in _APART for p in self.pairs)
@@ -339,7 +344,7 @@ def pair_table(
     comparison: Comparison, shaken: Sequence[ShakeUp] = (), shown: Sequence[Pair] | None = None
 ) -> Sheet:
     """Return the table of pairs, those `shown` or all."""
-    corrected = CORRECTED.get(comparison.correction, printable(comparison.correction))
+    corrected = comparison.corrected
     ahead, _ = comparison.words
     digits = digits_of(comparison.means.values())
     columns: list[Column[Pair]] = [
@@ -388,7 +393,7 @@ def verdict_sheets(
     if pairs:
         return [matrix(comparison), table]
     sheet, count = matrix(comparison), len(comparison.pairs)
-    hint = f"--pairs shows all {count} differences with their intervals (in Python, .pairs)"
+    hint = f"--pairs shows all {count} differences with their intervals (in Python, .to_pandas())"
     sheet.footing.extend([*table.footing, hint])
     return [sheet]
 
@@ -414,7 +419,7 @@ def _test(comparison: Comparison) -> str:
     """Return by which test models are compared."""
     return (
         f"{comparison.metric} · randomization test, {comparison.flips:,} draws, "
-        f"{CORRECTED[comparison.correction]} over {counted(len(comparison.pairs), 'pair')} · "
+        f"{comparison.corrected} over {counted(len(comparison.pairs), 'pair')} · "
         f"seed {comparison.seed}"
     )
 
@@ -425,11 +430,13 @@ def matrix(comparison: Comparison) -> Sheet:
     borderline = {frozenset((p.one, p.other)) for p in comparison.pairs if p.borderline}
     ahead, behind = comparison.words
     signs: dict[str | None, str] = {ahead: "▲", behind: "▼", "tied": "=", None: ""}
+    verdicts = {(p.one, p.other): p.verdict for p in comparison.pairs}
+    verdicts |= {(p.other, p.one): OPPOSITE[p.verdict] for p in comparison.pairs}
 
     def cell(column: str, row: str) -> str:
         if column == row:
             return "·"
-        sign = signs[comparison.verdict(row, column)[0]]
+        sign = signs[verdicts.get((row, column))]
         return f"{sign}?" if frozenset((row, column)) in borderline else sign
 
     columns: list[Column[str]] = [

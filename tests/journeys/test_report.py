@@ -233,6 +233,11 @@ def test_empty_parts_say_so(copied: Path) -> None:
         assert words in found.texts[section]
 
 
+def test_a_chart_that_cannot_be_drawn_says_why(copied: Path) -> None:
+    comparison = document(copied)["comparison"] | {"baseline": "nobody", "correction": "own"}
+    assert 'no model "nobody"' in changed(copied, comparison=comparison).texts["differences"]
+
+
 def test_a_file_that_is_gone_costs_its_part_alone(copied: Path) -> None:
     gone = {"per_user.parquet": "users", "config.toml": "repeat", "environment.json": "repeat"}
     for name, where in gone.items():

@@ -63,6 +63,7 @@ def test_what_is_packed(folder: Path, cli: Cli) -> None:
         assert of_users == rows.filter(model=model)["items"].to_list()
     assert lists["popular"] == [["b", "a"]] * 3
     assert [[item[code] for code in codes] for codes in data["truth"]] == [["b"], ["d"], ["a"]]
+    assert data["reachable"] == [1, 1, 1]
     assert title == {"a": "A, </script>", "b": "Bees", "d": "Dogs"} | {
         i: "" for i in item if i == "c"
     }

@@ -136,10 +136,12 @@ def test_a_model_is_evaluated_anew_where_its_source_is_another(tmp_path: Path) -
 
 
 EDITS = """
+import logging
 import helper
 from pathlib import Path
 Path(helper.__file__).write_text("x = 1")
 import harness
+logging.basicConfig(level=logging.INFO)
 harness.run("exam.toml")
 """
 

@@ -54,7 +54,8 @@
       return;
     }
     const [list, truth] = [data.lists[m][u], data.truth?.[u]];
-    const isHit = (item, rank) => truth?.includes(item) && list.indexOf(item) === rank;
+    const reachable = truth?.slice(0, data.reachable[u]); // the others are no candidates
+    const isHit = (item, rank) => reachable?.includes(item) && list.indexOf(item) === rank;
     const value = (of) => `${data.models[of]} ${data.values[of][u].toFixed(4)}`;
     const others = m > 0 ? `; the best model, ${value(0)}` : "";
     part("said").textContent = `User ${data.users[u]}: ${data.metric} of ${value(m)}${others}.`;

@@ -176,6 +176,7 @@ def _background(task: Task, rows: Int64, items: _Items) -> dict[str, Any]:
     day_of, type_of = ({name: at for at, name in enumerate(names)} for names in (days, types))
     return {
         "truth": items.coded(true_items),
+        "reachable": inside.sizes.tolist(),
         "events": [history.total for history in known],
         "days": days if data.has_time else [],
         "types": types if len(types) > 1 else [],

@@ -57,10 +57,13 @@ def test_what_others_write_stands_above_the_line(monkeypatch: pytest.MonkeyPatch
         stage.update(2)
         line.draw()
         write("no end")
+        line.draw()  # below what has no end there is no line
+        assert terminal.screen() == ["a first line", "no end"]
+        write(" yet\n")
         line.draw()
-        assert terminal.screen()[:2] == ["a first line", "no end"]
+        assert terminal.screen()[:2] == ["a first line", "no end yet"]
         assert terminal.screen()[2].startswith("reading  0 s   50 % |")
-    assert terminal.screen() == ["a first line", "no end", ""]
+    assert terminal.screen() == ["a first line", "no end yet", ""]
 
 
 def test_a_narrow_line_has_no_bar_and_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
