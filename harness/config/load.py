@@ -81,7 +81,9 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
     try:
         values = tomllib.loads(text)
     except (RecursionError, ValueError) as error:
-        raise UsageError(f"{path}: is not valid TOML: {error}") from error
+        twice = str(error).startswith("Cannot declare")
+        hint = "; write its keys below the first one" if twice else ""
+        raise UsageError(f"{path}: is not valid TOML: {error}{hint}") from error
     for override in overrides:
         _apply(values, override)
     return values

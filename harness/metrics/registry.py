@@ -28,12 +28,12 @@ class Metric:
     """A metric at a cut-off, e.g. ``Metric("MAP", 10, (("divisor", "trec"),))``.
 
     Parameters that have their default value are left out, so equal metrics compare equal and
-    ``str`` gives the one text that `parse` reads back.
+    ``str`` gives the one text that `parse` reads back, of a user's own metric beside its file.
 
     Attributes
     ----------
     name : str
-        One of `DEFINITIONS`, or ``module:function`` for a user's own.
+        One of `DEFINITIONS`, or ``module:function`` for a user's own, wherever its file lies.
     k : int or None
         The cut-off; None takes lists as long as they are, where the metric allows it.
     definition : Definition, optional
@@ -80,6 +80,11 @@ class Metric:
         return f"{self.name}({params}){cut}" if params else f"{self.name}{cut}"
 
     @property
+    def from_anywhere(self) -> str:
+        """The text that reads it back from any folder."""
+        return str(replace(self, name=self.definition.source) if ":" in self.name else self)
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Every parameter with its value, defaults included."""
         params = self.definition.params
@@ -111,7 +116,12 @@ def parse(text: str, folder: Path | None = None) -> Metric:
     Metric(name='NDCG', k=10, params=(('ideal', 'retrieved'),))
     """
     name, params, k = _parts(text)
-    definition = own_definition(name, folder or Path()) if ":" in name else _defined(name)
+    if ":" in name:
+        definition = own_definition(name, folder or Path())
+        path, _, function = name.rpartition(":")
+        name = f"{Path(path).stem if path.endswith('.py') else path}:{function}"
+    else:
+        definition = _defined(name)
     if k is not None and len(k) > len(str(LARGEST)):
         raise UsageError(_cut_off_message(name, k))
     if k is None and definition.cut == "required":
@@ -241,8 +251,9 @@ def own_definition(name: str, folder: Path) -> Definition:
     from harness.metrics.source import source_of
 
     function = plugins.load(f'metric "{name}"', name, folder, "function")
-    module = name.rpartition(":")[0]
-    digest = source_of(module, plugins.file_of(module, folder), function)
+    module, _, function_name = name.rpartition(":")
+    beside = plugins.file_of(module, folder)
+    digest = source_of(module, beside, function)
     summary = (function.__doc__ or "").strip().partition("\n")[0]
     formula, endless = _formula(name, function), (-math.inf, math.inf)
     better: Better = getattr(function, "better", "higher")
@@ -251,7 +262,8 @@ def own_definition(name: str, folder: Path) -> Definition:
             f'metric "{name}": its attribute better is "{printable(str(better))}"; allowed: '
             f"{', '.join(get_args(Better))}"
         )
-    return Definition(formula, summary, name, (), range=endless, better=better, digest=digest)
+    source = f"{beside.resolve()}:{function_name}" if beside.is_file() else name
+    return Definition(formula, summary, source, (), range=endless, better=better, digest=digest)
 
 
 def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settings], Floats]:

@@ -53,7 +53,8 @@ def evaluate_models(folder: Path, metrics: list[str], *models: dict[str, Any]) -
 
 A, B = log2(3), log2(3 / 2)
 """What a and b are worth to novelty: one of three users has a, as c and d, two have b."""
-EARLY = "lib/shop.py:early@1"
+EARLY = "shop:early@1"
+"""Of lib/shop.py."""
 EXPECTED: dict[str, dict[str, float]] = {
     "RPrecision": {"popular": 1 / 3, "spread": 1 / 3},
     "pFound": {"popular": (1 + 0.85) / 3, "spread": (2 * 0.85 + 1) / 3},
@@ -76,7 +77,8 @@ EXPECTED: dict[str, dict[str, float]] = {
 def result(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a run of two models, and of random lists, four times."""
     models = (POPULAR, SPREAD, RANDOM | {"repeats": 4})
-    return evaluate_models(tmp_path_factory.mktemp("items"), list(EXPECTED), *models)
+    metrics = ["lib/shop.py:early@1" if m == EARLY else m for m in EXPECTED]
+    return evaluate_models(tmp_path_factory.mktemp("items"), metrics, *models)
 
 
 @pytest.mark.parametrize("name", ["popular", "spread"])

@@ -39,8 +39,24 @@ def test_what_is_scored_again_says_that_the_source_has_changed(harness: Cli, her
         status, out, err = harness("explain", run, *explained)
         assert (status, err.splitlines()) == (0, notes)
         (user,) = json.loads(out)["users"]
-        assert [v for name, v in user["metrics"].items() if name.endswith("own.py:early@2")] == [2]
+        assert user["metrics"]["own:early@2"] == 2
     tells(harness("submit", "one", "--model", "popular", "--out", "own.csv"), 0, "own.csv")
+
+
+def test_a_run_of_a_folders_config_has_the_same_names(harness: Cli, here: Path) -> None:
+    refused = harness("compare", "one", "two", "--metric", "own:early@2")
+    is_refused(refused, "harness run one/config.toml --out one")
+    tells(harness("run", "one/config.toml", "--out", "one"), 0, "own:early@2 1.3333")
+    compared = harness("compare", "one", "two", "--metric", "own:early@2")
+    tells(compared, 0, "own:early@2")
+    assert str(here) not in compared[1]
+
+
+def test_two_files_whose_metrics_would_have_one_name_are_refused(harness: Cli, here: Path) -> None:
+    rules = {"metrics": ["own:early@2", "more/own.py:early@2"]}
+    text = small.toml(evaluation=rules)
+    small.write(here, {"more/own.py": LATE, "alike.toml": text})
+    is_refused(harness("run", "alike.toml"), "would both be called own:early; rename one of the")
 
 
 def test_where_no_metric_is_as_it_was_nothing_tells_whose_lists_they_are(

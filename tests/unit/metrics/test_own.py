@@ -52,11 +52,18 @@ def folder(tmp_path: Path) -> Path:
     return small.write(tmp_path, {"my_metrics.py": SOURCE, "new (2) @home/shop.py": SOURCE})
 
 
-@pytest.mark.parametrize("name", ["my_metrics", "my_metrics.py", "new (2) @home/shop.py"])
-def test_a_function_in_a_file_is_a_metric(folder: Path, name: str) -> None:
-    metric = parse(f"{name}:early@12", folder)
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("my_metrics", "my_metrics"),
+        ("my_metrics.py", "my_metrics"),
+        ("new (2) @home/shop.py", "shop"),
+    ],
+)
+def test_a_function_in_a_file_is_a_metric(folder: Path, path: str, name: str) -> None:
+    metric = parse(f"{path}:early@12", folder)
     assert (str(metric), metric.k) == (f"{name}:early@12", 12)
-    assert parse(str(metric), folder) == metric
+    assert parse(metric.from_anywhere) == metric
     assert metric.definition.text == "The share of the first two ranks that hit."
     assert evaluate(LISTS, TRUTH, metric).to_dict() == {f"{name}:early@12": 1 / 2}
 
