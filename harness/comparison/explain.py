@@ -262,7 +262,7 @@ def explain_run(
 def _lists_of(
     evaluated: RunTask, model: str, repeat: int, metrics: tuple[Metric, ...]
 ) -> SubmittedLists:
-    lists = evaluated.lists_of(model, repeat, again=True)
+    lists = evaluated.run_lists(model, repeat, again=True)
     which = f", repeat {repeat}" if lists.model.repeats > 1 else ""
     return lists.on_task(f'model "{model}" of {evaluated.whole.folder}{which}', metrics)
 

@@ -236,11 +236,11 @@ class Run(Shown):
         ]
         return frames_of(frames) if self.parts else frames[0]
 
-    def lists_of(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
+    def lists_by_model(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
         """Return the lists of some users, in order of id, from every model's first repeat."""
         if not isinstance(self.tables, FolderTables):
             raise UsageError('this run is in no folder: write it first, as in result.write("one")')
-        return self.tables.lists_of(users)
+        return self.tables.lists_by_model(users)
 
     @doing("reading scores")
     def verify(self) -> None:
