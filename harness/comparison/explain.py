@@ -222,6 +222,8 @@ def explain_run(
     ----------
     models : sequence of str
         One, or two.
+    repeat : int
+        Of the models that have several; the other of two is shown as it is.
     fold : int, optional
         Which of several, from 1, the earliest; the last by default.
 
@@ -230,8 +232,11 @@ def explain_run(
     HarnessError
         No such model, user or fold; data or lists that are gone, or have changed since.
     """
+    records = [run.model_of(model, 0) for model in models]
+    drawn = [model.name for model in records if model.repeats > 1] or models
+    repeat_of = {model: repeat if model in drawn else 0 for model in models}
     for model in models:
-        run.model_of(model, repeat)  # known before any event is read
+        run.model_of(model, repeat_of[model])  # known before any event is read
     try:
         evaluated = task_of(run, fold)
     except DataError as error:
@@ -240,7 +245,7 @@ def explain_run(
             f"{error}\nthe log alone has what was true, and the history: mend that, name its place "
             f"in {run.folder}/config.toml, or look at lists without their hits: {page}"
         ) from error
-    lists = [_lists_of(evaluated, model, repeat, metrics) for model in models]
+    lists = [_submitted(evaluated, model, repeat_of[model], metrics) for model in models]
     best_values, metric = None, _metric_of(lists[0])
     leader = _best_by(run, metric)
     if worst and leader not in models:
@@ -259,7 +264,7 @@ def explain_run(
     return replace(explanations, models=tuple(models), best_model=named)
 
 
-def _lists_of(
+def _submitted(
     evaluated: RunTask, model: str, repeat: int, metrics: tuple[Metric, ...]
 ) -> SubmittedLists:
     lists = evaluated.run_lists(model, repeat, again=True)
@@ -272,7 +277,7 @@ def _values_of(evaluated: RunTask, model: str, metric: Metric) -> Floats:
     run = evaluated.run
     if metric in run.user_metrics.values() and metric not in run.changed_metrics:
         return np.asarray(run.scores[model].values[metric][0])
-    lists = _lists_of(evaluated, model, 0, (metric,))
+    lists = _submitted(evaluated, model, 0, (metric,))
     return user_scores(lists.lists, lists.solution.judgments, [metric])[metric]
 
 
@@ -318,9 +323,9 @@ def best_first(users: pl.Series, values: Floats) -> Int64:
     return np.lexsort((id_order(users), -values))
 
 
-def most_different_first(users: pl.Series, values: Floats, others: Floats) -> Int64:
+def most_different_first(users: pl.Series, first: Floats, second: Floats) -> Int64:
     """Return the rows of users whose two values differ, the most first; ties by id."""
-    difference = np.abs(values - others)
+    difference = np.abs(first - second)
     order = np.lexsort((id_order(users), -difference))
     return order[difference[order] > 0]
 
@@ -367,8 +372,8 @@ def explain_users(
         (best_first(solution.users, sign * values), best),
     ]
     if against is not None:
-        others = user_scores(against.lists, judgments, [by])[by]
-        orders.append((most_different_first(solution.users, values, others), most_different))
+        second = user_scores(against.lists, judgments, [by])[by]
+        orders.append((most_different_first(solution.users, values, second), most_different))
     for order, count in orders:
         rows += order[solution.counted[order]][:count].tolist()
     rows = list(dict.fromkeys(rows))
@@ -568,17 +573,17 @@ def _padded(places: tuple[ListPosition, ...], length: int) -> list[ListPosition]
     return [*places, *(ListPosition(rank, None, False, False, 0, 0, 0) for rank in empty)]
 
 
-def _columns_of(at: int, name: str, user: Explanation) -> list[Column[_Row]]:
+def _columns_of(side: int, name: str, user: Explanation) -> list[Column[_Row]]:
     """Return the columns of the items of a list, and of which are hits."""
 
     def item(row: _Row) -> str:
-        return printable(row[at].item or MISSING)
+        return printable(row[side].item or MISSING)
 
     def title(row: _Row) -> str:
-        return printable(user.titles.get(row[at].item or "", ""))
+        return printable(user.titles.get(row[side].item or "", ""))
 
     def hit(row: _Row) -> str:
-        return "hit" if row[at].hit else "repeated" if row[at].repeat else ""
+        return "hit" if row[side].hit else "repeated" if row[side].repeat else ""
 
     titled = any(place.item in user.titles for place in user.places)
     return [

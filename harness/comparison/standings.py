@@ -9,7 +9,7 @@ from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
 from harness.scoring.score import left_out_lines
 from harness.stats.intervals import Interval
-from harness.stats.pairwise import Comparison, headline, pair_table, verdict_sheets
+from harness.stats.pairwise import Comparison, compared_headline, verdict_sheets
 
 _SHOWN = 3
 
@@ -95,8 +95,8 @@ class Submitted:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ComparedSubmissions(Shown):
-    """Submissions compared pair by pair, on each leaderboard; names are the keys of its JSON.
+class Ranking(Shown):
+    """Submissions ranked on each leaderboard; names are the keys of its JSON.
 
     Attributes
     ----------
@@ -121,48 +121,13 @@ class ComparedSubmissions(Shown):
     refused: dict[str, str]
     notes: tuple[str, ...]
 
-    def sheets(self, pairs: bool = False) -> list[Sheet]:
-        """Return the ranks and verdicts of every leaderboard; `pairs`: every difference as well."""
-        sheets = list[Sheet]()
-        for board in self.boards:
-            ranks = _ranks(self, board)
-            ranks.heading[:0] = headline(board.comparison, board.standings[0].ci95)
-            verdicts = verdict_sheets(board.comparison, pairs=pairs)
-            for sheet in verdicts if len(self.boards) > 1 else ():
-                sheet.heading[0] = sheet.heading[0].replace("  ", f"  {board.name} · ", 1)
-            sheets += [ranks, *verdicts]
-        sheets[-1].footing.extend(_notes(self))
-        return sheets
-
-    def records(self) -> list[dict[str, object]]:
-        """Return one record a leaderboard and pair, in full precision."""
-        records = list[dict[str, object]]()
-        for board in self.boards:
-            means = board.comparison.means
-            for pair, record in zip(
-                board.comparison.pairs, board.comparison.records(), strict=True
-            ):
-                names = pair.one, pair.other
-                forced = ", ".join(name for name in names if self.submissions[name].errors)
-                mean = {"mean": means[pair.one], "mean of other": means[pair.other]}
-                records.append({"board": board.name, **record, **mean, "forced": forced})
-        return records
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Ranking(ComparedSubmissions):
-    """Submissions as `ComparedSubmissions`, shown by their ranks."""
-
-    def sheets(self, pairs: bool = False) -> list[Sheet]:
-        """Return a table of the private leaderboard beside the public one, or of all users.
-
-        `pairs`: every difference on each leaderboard as well.
-        """
+    def sheets(self) -> list[Sheet]:
+        """Return a table of the private leaderboard beside the public one, or of all users."""
         boards = {board.name: board for board in self.boards}
         last = boards.get("Private", self.boards[0])
         sheet = _ranks(self, last, boards.get("Public"))
         sheet.footing.extend(_notes(self))
-        return [sheet, *(pair_table(board.comparison) for board in self.boards if pairs)]
+        return [sheet]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a leaderboard and submission, in full precision; and of the refused."""
@@ -189,7 +154,39 @@ class Ranking(ComparedSubmissions):
         ]
 
 
-def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = None) -> Sheet:
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparedSubmissions(Ranking):
+    """A `Ranking` that is shown pair by pair."""
+
+    def sheets(self, pairs: bool = False) -> list[Sheet]:
+        """Return the ranks and verdicts of every leaderboard; `pairs`: every difference as well."""
+        sheets = list[Sheet]()
+        for board in self.boards:
+            ranks = _ranks(self, board)
+            ranks.heading[:0] = compared_headline(board.comparison, board.standings[0].ci95)
+            verdicts = verdict_sheets(board.comparison, pairs=pairs)
+            for sheet in verdicts if len(self.boards) > 1 else ():
+                sheet.heading[0] = sheet.heading[0].replace("  ", f"  {board.name} · ", 1)
+            sheets += [ranks, *verdicts]
+        sheets[-1].footing.extend(_notes(self))
+        return sheets
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a leaderboard and pair, in full precision."""
+        records = list[dict[str, object]]()
+        for board in self.boards:
+            means = board.comparison.means
+            for pair, record in zip(
+                board.comparison.pairs, board.comparison.records(), strict=True
+            ):
+                names = pair.one, pair.other
+                forced = ", ".join(name for name in names if self.submissions[name].errors)
+                mean = {"mean": means[pair.one], "mean of other": means[pair.other]}
+                records.append({"board": board.name, **record, **mean, "forced": forced})
+        return records
+
+
+def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Sheet:
     """Return the table of a leaderboard, and beside it the ranks on the public one."""
     comparison, forced = board.comparison, compared.submissions
 
@@ -253,7 +250,7 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(map(printable, names[:_SHOWN])) + more
 
 
-def _notes(compared: ComparedSubmissions) -> list[str]:
+def _notes(compared: Ranking) -> list[str]:
     """Return the notes, what was left out of submissions, and which of them are not ranked."""
     lines = [f"note  {printable(note)}" for note in compared.notes]
     names: dict[str, list[str]] = {}

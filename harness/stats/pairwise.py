@@ -17,6 +17,7 @@ from harness.core.table import (
     Shown,
     digits_of,
     ends,
+    lift,
     low_high,
     number,
     p_value,
@@ -206,23 +207,23 @@ def comparison_of(
     sign = metric.definition.sign
     by_fold = [] if folds is None else folds.means_of(paired.means, metric)
 
-    def better_folds(one: str, other: str) -> int:
-        return sum(sign * means[one] < sign * means[other] for means in by_fold)
+    def better_folds(name: str, other: str) -> int:
+        return sum(sign * means[name] < sign * means[other] for means in by_fold)
 
     p = [facts.p for facts in paired.pairs.values()]
     adjusted = correct(p).tolist()
     low, high = (correct(ends) for ends in tests.bounds(p, paired.flips, len(p)))
     near = ((low < LEVEL) & (high >= LEVEL)).tolist()
     pairs, tested = [], zip(paired.pairs.items(), adjusted, near, strict=True)
-    for ((one, other), facts), p_adjusted, borderline in tested:
+    for ((name, other), facts), p_adjusted, borderline in tested:
         sample, level = facts.sample, paired.means[other]
         wins, losses = facts.higher, facts.lower
         if better == "lower":  # fewer is a win
             wins, losses = losses, wins
-        drawn = resampled[one, metric] - resampled[other, metric]
+        drawn = resampled[name, metric] - resampled[other, metric]
         pairs.append(
             Pair(
-                one=one,
+                one=name,
                 other=other,
                 difference=sample.mean,
                 ci95=student(sample),
@@ -238,7 +239,7 @@ def comparison_of(
                 detectable=tests.minimum_detectable_difference(sample),
                 verdict=_word(p_adjusted, sample.mean, better),
                 borderline=borderline,
-                better_folds=(better_folds(one, other), better_folds(other, one))
+                better_folds=(better_folds(name, other), better_folds(other, name))
                 if by_fold
                 else None,
             )
@@ -294,32 +295,63 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' if "," in name else name for name in names[:_NAMED]) + more
 
 
-def against_others(comparison: Comparison, best: str, others: Mapping[str, str]) -> str:
+def scores_of_best(
+    name: str, metric: str, mean: str, spread: str, better: Better | None, times: float | None
+) -> str:
+    """Return what the best model scores, and how many `times` chance that is where it is known."""
+    parts = [f"{name}: {metric} {mean}{f' ({spread})' * bool(spread)}"]
+    parts += [f"{lift(times)} × chance"] if times is not None else []
+    parts += ["the lower the better"] if better == "lower" else []
+    return ", ".join(parts)
+
+
+def headline(facts: Sequence[str], better: Better | None) -> list[str]:
+    """Return facts of the best model as lines of a terminal."""
+    first, *more = facts
+    word = "HIGHEST" if better == "neither" else "BEST"
+    return [f"{word}  {first}", *(f"      {fact}" for fact in more)]
+
+
+def compared_headline(
+    comparison: Comparison, ci95: Interval | None, times: float | None = None
+) -> list[str]:
+    """Return the scores of the best model, and how it stands to the others, as two lines."""
+    best, *others = comparison.means
+    digits = digits_of(comparison.means.values())
+    mean, better = number(comparison.means[best], digits), comparison.better
+    scores = scores_of_best(
+        printable(best), comparison.metric, mean, ends(ci95, digits), better, times
+    )
+    shown = {name: printable(name) for name in others}
+    return headline([scores, against_others(comparison, best, shown)], better)
+
+
+def against_others(comparison: Comparison, best: str, shown: Mapping[str, str]) -> str:
     """Return which models the best is tied with and better than, and what is unknown.
 
     Parameters
     ----------
-    others : mapping
+    shown : mapping
         How each of the other models is shown, by its name.
     """
     groups: dict[str | None, list[str]] = {}
-    for name in others:
+    for name in shown:
         groups.setdefault(comparison.verdict(best, name)[0], []).append(name)
     tied, unknown = groups.pop("tied", []), groups.pop(None, [])
 
     def which(names: Sequence[str]) -> str:
         if len(names) == 1:
-            return others[names[0]]
+            return shown[names[0]]
         count = len(names)
-        return f"all {count} others" if count == len(others) else f"the other {count}"
+        return f"all {count} others" if count == len(shown) else f"the other {count}"
 
-    facts = [f"tied with {listed([others[name] for name in tied])}"] if tied else []
+    facts = [f"tied with {listed([shown[name] for name in tied])}"] if tied else []
     for word, beaten in groups.items():
         facts.append(f"{word} than {which(beaten)}")
         if comparison.folds > 1:
             counts = {comparison.verdict(best, name)[1] or 0 for name in beaten}
-            shown = " to ".join(map(str, sorted({min(counts), max(counts)})))
-            facts[-1] += f", in {shown} of {comparison.folds} folds"
+            least_most = " to ".join(map(str, sorted({min(counts), max(counts)})))
+            facts[-1] += f", in {least_most} of {comparison.folds} folds"
     if unknown:
         baseline = printable(comparison.baseline or "")
         facts.append(f"not compared with {which(unknown)}, only with {baseline}")
@@ -396,19 +428,6 @@ def verdict_sheets(
     hint = f"--pairs shows all {count} differences with their intervals (in Python, .to_pandas())"
     sheet.footing.extend([*table.footing, hint])
     return [sheet]
-
-
-def headline(comparison: Comparison, ci95: Interval | None) -> list[str]:
-    """Return the best model with its interval, and how it stands to the others, as two lines."""
-    best, *others = comparison.means
-    digits = digits_of(comparison.means.values())
-    spread = "" if ci95 is None else f" ({ends(ci95, digits)})"
-    word = "HIGHEST" if comparison.better == "neither" else "BEST"
-    mean = number(comparison.means[best], digits)
-    return [
-        f"{word}  {printable(best)}: {comparison.metric} {mean}{spread}",
-        f"      {against_others(comparison, best, {name: printable(name) for name in others})}",
-    ]
 
 
 def _verdict(pair: Pair) -> str:
