@@ -364,41 +364,39 @@ def explain_users(
     solution, by = submitted.solution, _metric_of(submitted)
     fold, k = solution.fold or solution.folds, by.k or solution.k or _K
     rows, judgments = _rows_of(users, solution, fold), solution.judgments
-    values = user_scores(submitted.lists, judgments, [by])[by]
+    sides = [submitted] if against is None else [submitted, against]
     sign = -by.definition.sign  # an error is good where it is low
+    values = [sign * user_scores(side.lists, judgments, [by])[by] for side in sides]
     goal = None if best_values is None else sign * best_values
     orders = [
-        (worst_first(solution.users, sign * values, judgments.truth.sizes, goal), worst),
-        (best_first(solution.users, sign * values), best),
+        (worst_first(solution.users, values[0], judgments.truth.sizes, goal), worst),
+        (best_first(solution.users, values[0]), best),
     ]
     if against is not None:
-        second = user_scores(against.lists, judgments, [by])[by]
-        orders.append((most_different_first(solution.users, values, second), most_different))
+        differing = most_different_first(solution.users, values[0], values[1])
+        orders.append((differing, most_different))
     for order, count in orders:
         rows += order[solution.counted[order]][:count].tolist()
     rows = list(dict.fromkeys(rows))
-    sides = [
-        [explain(lists, row, k, by) for row in rows]
-        for lists in (submitted, against)
-        if lists is not None
-    ]
+    explained = [[explain(side, row, k, by) for row in rows] for side in sides]
     if task is not None:
-        sides = [_with_history(side, task, rows) for side in sides]
+        explained = [_with_history(of_side, task, rows) for of_side in explained]
+    first = explained[0]
     if best_values is not None:
-        sides[0] = [
-            replace(user, best_value=float(best_values[row]))
-            for user, row in zip(sides[0], rows, strict=True)
+        first = [
+            replace(user, best_value=float(value))
+            for user, value in zip(first, best_values[rows], strict=True)
         ]
     shown = [str(m) for m in dict.fromkeys([by, *solution.metrics])]
     return Explanations(
         paper=submitted.title,
-        users=tuple(sides[0]),
+        users=tuple(first),
         folds=solution.folds,
         fold=fold,
-        metrics=tuple(name for name in shown if rows and name in sides[0][0].metrics),
+        metrics=tuple(name for name in shown if rows and name in first[0].metrics),
         notes=() if task is not None else (_NO_HISTORY,),
         against=None if against is None else against.title,
-        against_users=() if against is None else tuple(sides[1]),
+        against_users=() if against is None else tuple(explained[1]),
     )
 
 
