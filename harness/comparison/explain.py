@@ -27,6 +27,7 @@ from harness.results.run import Run
 from harness.scoring.score import convention_columns, on_conventions
 from harness.scoring.submissions import SubmittedLists
 from harness.scoring.terms import which_fold
+from harness.stats.pairwise import listed
 
 _K = _SHOWN_TRUTH = 12
 _TITLED_TRUTH = 4
@@ -507,12 +508,9 @@ def _list_positions(ids: pl.Series, block: Block, divisor: int) -> tuple[ListPos
 
 def _truth(user: Explanation) -> str:
     """Return the true items in a line, a few with their titles."""
-    shown = [printable(item) for item in user.truth[:_SHOWN_TRUTH]]
-    if len(user.truth) <= _TITLED_TRUTH:
-        titles = [printable(user.titles.get(item, "")) for item in user.truth]
-        shown = [f"{item} {title}".rstrip() for item, title in zip(shown, titles, strict=True)]
-    more = len(user.truth) - _SHOWN_TRUTH
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    titles = user.titles if len(user.truth) <= _TITLED_TRUTH else {}
+    items = [f"{item} {titles[item]}" if item in titles else item for item in user.truth]
+    return listed([*map(printable, items)], _SHOWN_TRUTH)
 
 
 def _history_sheet(user: Explanation, heading: list[str]) -> Sheet:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
 from harness.scoring.score import left_out_lines
 from harness.stats.intervals import Interval
-from harness.stats.pairwise import Comparison, compared_headline, verdict_sheets
+from harness.stats.pairwise import Comparison, compared_headline, listed, verdict_sheets
 
 _SHOWN = 3
 
@@ -199,6 +199,9 @@ def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Shee
         ranks = dict.fromkeys((standing.best_rank, standing.worst_rank))
         return "–".join(map(str, ranks))
 
+    def tied(standing: Standing) -> str:
+        return listed([*map(printable, standing.tied)], _SHOWN)
+
     columns: list[Column[Standing]] = [
         Column("rank", lambda standing: str(standing.rank)),
         Column("submission", name, "name"),
@@ -219,14 +222,9 @@ def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Shee
             Column("moved", moved),
             Column("public", lambda standing: number(means[standing.submission], digits)),
         ]
-    columns.append(Column("tied with", lambda standing: _first(standing.tied), "words"))
-    parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6]]
-    parts += [f"randomization test, {comparison.flips:,} draws"]
-    pairs = counted(len(comparison.pairs), "pair")
-    heading = [
-        f"{board.name}  {' · '.join(filter(None, parts))}, {comparison.corrected} over "
-        f"{pairs} · seed {comparison.seed}"
-    ]
+    columns.append(Column("tied with", tied, "words"))
+    parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6], comparison.tested]
+    heading = [f"{board.name}  {' · '.join(filter(None, parts))}"]
     if comparison.better == "neither":
         heading.append(f"rank 1 is the highest: by {compared.metric} neither end is better")
     ahead, behind = comparison.words
@@ -235,19 +233,17 @@ def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Shee
         f"are really {behind}",
         "tied with  those that the test cannot tell apart from it",
     ]
-    near = [f"{p.one} and {p.other} ({p.verdict})" for p in comparison.pairs if p.borderline]
+    near = [
+        printable(f"{pair.one} and {pair.other} ({pair.verdict})")
+        for pair in comparison.pairs
+        if pair.borderline
+    ]
     if near:
         footing.append(
-            f"borderline  {_first(near)}: other draws could say otherwise; more --resamples leave "
-            "fewer open"
+            f"borderline  {listed(near, _SHOWN)}: other draws could say otherwise; more "
+            "--resamples leave fewer open"
         )
     return Sheet.of(board.standings, columns, heading=heading, footing=footing, kept=4)
-
-
-def _first(names: Sequence[str]) -> str:
-    """Return names, or the first of many."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(printable, names[:_SHOWN])) + more
 
 
 def _notes(compared: Ranking) -> list[str]:
@@ -262,6 +258,6 @@ def _notes(compared: Ranking) -> list[str]:
         if warnings:
             parts.append(f"{counted(len(warnings), 'warning')}: {', '.join(warnings)}")
         if parts:
-            names.setdefault("; ".join(parts), []).append(name)
-    lines += [f"note  {_first(same)}: {text}" for text, same in names.items()]
+            names.setdefault("; ".join(parts), []).append(printable(name))
+    lines += [f"note  {listed(same, _SHOWN)}: {text}" for text, same in names.items()]
     return lines + [f"not ranked  {printable(n)}: {why}" for n, why in compared.refused.items()]

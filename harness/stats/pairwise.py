@@ -151,6 +151,14 @@ class Comparison(Shown):
         return CORRECTED.get(self.correction, printable(self.correction))
 
     @property
+    def tested(self) -> str:
+        """By which test models are compared."""
+        return (
+            f"randomization test, {self.flips:,} draws, {self.corrected} over "
+            f"{counted(len(self.pairs), 'pair')} · seed {self.seed}"
+        )
+
+    @property
     def words(self) -> tuple[Word, Word]:
         """The verdicts of two models that differ, which depend on what the metric calls better."""
         describes = self.better == "neither" or any(p.verdict in _APART for p in self.pairs)
@@ -278,21 +286,17 @@ STYLES = {
 """Colours of verdicts on a terminal."""
 
 
-_NAMED = 8
-"""More models than these are counted, not named."""
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names in a line; of many the first.
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names in a line; of more than `most` the first.
 
     Examples
     --------
     >>> listed(["ALS", "popular, weekly"])
     'ALS, "popular, weekly"'
     """
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
     # Quotes, for a name that a comma does not end.
-    return ", ".join(f'"{name}"' if "," in name else name for name in names[:_NAMED]) + more
+    return ", ".join(f'"{name}"' if "," in name else name for name in names[:most]) + more
 
 
 def scores_of_best(
@@ -376,7 +380,6 @@ def pair_table(
     comparison: Comparison, shaken: Sequence[ShakeUp] = (), shown: Sequence[Pair] | None = None
 ) -> Sheet:
     """Return the table of pairs, those `shown` or all."""
-    corrected = comparison.corrected
     ahead, _ = comparison.words
     digits = digits_of(comparison.means.values())
     columns: list[Column[Pair]] = [
@@ -385,7 +388,7 @@ def pair_table(
         Column("difference", lambda p: signed(p.difference, digits)),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
         Column("verdict", _verdict, "words"),
-        Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
+        Column(f"p ({comparison.corrected})", lambda p: p_value(p.p_adjusted)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),
         Column("effect", lambda p: signed(p.effect_size, 3)),
         *(
@@ -406,7 +409,7 @@ def pair_table(
     return Sheet.of(
         comparison.pairs if shown is None else shown,
         columns,
-        heading=[f"pairs  {_test(comparison)}"],
+        heading=[f"pairs  {comparison.metric} · {comparison.tested}"],
         footing=list(map(_leaderboard, shaken)),
         styles=STYLES,
     )
@@ -434,15 +437,6 @@ def _verdict(pair: Pair) -> str:
     return f"{pair.verdict}, borderline" if pair.borderline else pair.verdict
 
 
-def _test(comparison: Comparison) -> str:
-    """Return by which test models are compared."""
-    return (
-        f"{comparison.metric} · randomization test, {comparison.flips:,} draws, "
-        f"{comparison.corrected} over {counted(len(comparison.pairs), 'pair')} · "
-        f"seed {comparison.seed}"
-    )
-
-
 def matrix(comparison: Comparison) -> Sheet:
     """Return the verdicts of all pairs as a table whose rows and columns are models."""
     names = [*comparison.means]
@@ -468,7 +462,7 @@ def matrix(comparison: Comparison) -> Sheet:
     return Sheet.of(
         names,
         columns,
-        heading=[f"verdicts  {_test(comparison)}"],
+        heading=[f"verdicts  {comparison.metric} · {comparison.tested}"],
         footing=[legend],
         kept=len(columns),
         styles=STYLES,
