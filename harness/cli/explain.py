@@ -137,11 +137,11 @@ def _of_file(
     from harness.scoring.terms import Terms
 
     terms = Terms(submission)
+    asked = () if metric is None else (parse(metric, terms.folder),)
     if terms.config is not None:
         from harness.protocol.task import make_task
 
         terms.task = make_task(terms.config)
-    asked = () if metric is None else (parse(metric, terms.folder),)
     validation, submitted = lists_on_terms(file, terms, asked)
     if validation.errors:  # its values here may be due to its errors
         codes = ", ".join(problem.code for problem in validation.errors)
