@@ -138,6 +138,10 @@ def _of_file(
 
     terms = Terms(submission)
     asked = () if metric is None else (parse(metric, terms.folder),)
+    if terms.config is not None:
+        from harness.protocol.task import make_task
+
+        terms.task = make_task(terms.config)
     validation, submitted = lists_on_terms(file, terms, asked)
     if validation.errors:  # its values here may be due to its errors
         codes = ", ".join(problem.code for problem in validation.errors)
@@ -145,9 +149,4 @@ def _of_file(
             f"note  {file} has errors, for which harness score refuses it ({codes}); "
             "see them: harness validate"
         )
-    task = None
-    if terms.config is not None:
-        from harness.protocol.task import make_task
-
-        task = make_task(terms.config)
-    return explain_users(submitted, users, worst=worst, best=best, task=task)
+    return explain_users(submitted, users, worst=worst, best=best, task=terms.task)

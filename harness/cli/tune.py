@@ -53,8 +53,9 @@ def tune(
     update = {key: value for key, value in keys.items() if value is not None}
     for override in set_ or []:
         section, _, key = override.partition("=")[0].strip().partition(".")
-        if section == "tune" and key in update:
-            raise UsageError(f"--{key} {update[key]} and --set {override}: name one of them")
+        for flag, value in update.items() if section == "tune" else ():
+            if key in ("", flag):
+                raise UsageError(f"--{flag} {value} and --set {override}: name one of them")
     if update:  # not as --set: messages on the config must not speak of what was not typed
         changed = settings.tune.model_copy(update=update)
         settings = settings.model_copy(update={"tune": changed})

@@ -24,12 +24,12 @@ from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.progress import stopwatch
 from harness.core.steps import of_one
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
-from harness.results.record import Evaluation
+from harness.results.record import Evaluation, over_chance
 from harness.results.run import Run
 from harness.scoring.options import list_of
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
-from harness.stats.pairwise import Comparison, headline, verdict_sheets
+from harness.stats.pairwise import Comparison, compared_headline, verdict_sheets
 from harness.stats.shakeup import ShakeUp
 from harness.stats.slices import Slice, column_title
 
@@ -41,11 +41,22 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """A model that was compared: the folders of its runs, and its estimate by the metric."""
+    """A model that was compared.
+
+    Attributes
+    ----------
+    run : str
+        The folders of its runs.
+    metrics : dict of text to ModelEstimate
+        Its estimate by the metric.
+    lift : float, optional
+        Its mean over that of a random ranking, where that is known.
+    """
 
     name: str
     run: str
     metrics: dict[str, ModelEstimate]
+    lift: float | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,21 +125,21 @@ class CompareOptions(RunOptions, PairOptions, total=False):
 
 
 @overload
-def compare(*of: Path | str | Run, **options: Unpack[RunOptions]) -> Compared: ...
+def compare(*inputs: Path | str | Run, **options: Unpack[RunOptions]) -> Compared: ...
 
 
 @overload
-def compare(*of: Any, **options: Unpack[CompareOptions]) -> ComparedSubmissions: ...
+def compare(*inputs: Any, **options: Unpack[CompareOptions]) -> ComparedSubmissions: ...
 
 
-def compare(*of: Any, **options: Unpack[CompareOptions]) -> Compared | ComparedSubmissions:
+def compare(*inputs: Any, **options: Unpack[CompareOptions]) -> Compared | ComparedSubmissions:
     """Compare the models of runs on one evaluation set, or submissions by one solution.
 
     What is not named is as ``[compare]`` of the first run or of `config` has it, and its seed.
 
     Parameters
     ----------
-    *of : paths, Runs, or a mapping
+    *inputs : paths, Runs, or a mapping
         The folders of one or more runs. A model that several of them have, with the same scores,
         counts once; where the scores differ, it is shown with its run. With `solution` or `config`:
         two or more files of lists, or a mapping of names to files or frames (pandas, Polars,
@@ -164,12 +175,12 @@ def compare(*of: Any, **options: Unpack[CompareOptions]) -> Compared | ComparedS
         No such run, file, metric or model; other evaluation sets; fewer than two to compare; a run
         folder that was changed or damaged.
     """
-    if are_submissions(compare, of, options, RunOptions, PairOptions):
-        return compare_submissions(of, options, baseline=options.get("baseline"))
-    return _compare_runs(of, options)
+    if are_submissions(compare, inputs, options, RunOptions, PairOptions):
+        return compare_submissions(inputs, options, baseline=options.get("baseline"))
+    return _compare_runs(inputs, options)
 
 
-def _compare_runs(of: Sequence[Any], options: RunOptions) -> Compared:
+def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
     baseline, all_pairs = options.get("baseline"), options.get("all_pairs", False)
     metric, public_shares = options.get("metric"), options.get("public_shares")
     names = list_of(str, "models", options.get("models", ()), "names of models")
@@ -182,7 +193,7 @@ def _compare_runs(of: Sequence[Any], options: RunOptions) -> Compared:
             f'every two models, or all with the baseline "{baseline}": leave --all-pairs or '
             "--baseline out (in Python, all_pairs= or baseline=)"
         )
-    took, runs = stopwatch(), open_runs(of)
+    took, runs = stopwatch(), open_runs(inputs)
     run, by = runs[0], metric_of(runs, None if metric is None else str(metric))
     config, known = run.settings, models_of(runs, by)
     if baseline is None and not all_pairs and config.compare.baseline in known:
@@ -217,8 +228,9 @@ def _compare_runs(of: Sequence[Any], options: RunOptions) -> Compared:
                 name=name,
                 run=", ".join(str(run.folder) for run in known[name][1]),
                 metrics={str(by): figures.estimates[name, by]},
+                lift=over_chance(mean, run.record.chance.get(run.name_of(by))),
             )
-            for name in comparison.means
+            for name, mean in comparison.means.items()
         ),
         comparison=comparison,
         shake_up=figures.shake_ups,
@@ -242,7 +254,8 @@ def _models(compared: Compared) -> Sheet:
     ]
     which = [part for part in (evaluation.layout, evaluation.window) if part]
     parts = [*which, f"k = {evaluation.k}", counted(compared.comparison.users, "user")]
-    heading = headline(compared.comparison, compared.models[0].metrics[metric].ci95)
+    best = compared.models[0]
+    heading = compared_headline(compared.comparison, best.metrics[metric].ci95, best.lift)
     heading.append(f"evaluation set  {' · '.join(parts)} · {evaluation.fingerprint[:6]}")
     heading += [f"note  {printable(note)}" for note in compared.notes]
     return Sheet.of(compared.models, columns, heading=heading, kept=4)

@@ -27,6 +27,7 @@ from harness.results.run import Run
 from harness.scoring.score import convention_columns, on_conventions
 from harness.scoring.submissions import SubmittedLists
 from harness.scoring.terms import which_fold
+from harness.stats.pairwise import listed
 
 _K = _SHOWN_TRUTH = 12
 _TITLED_TRUTH = 4
@@ -222,6 +223,8 @@ def explain_run(
     ----------
     models : sequence of str
         One, or two.
+    repeat : int
+        Of the models that have several; the other of two is shown as it is.
     fold : int, optional
         Which of several, from 1, the earliest; the last by default.
 
@@ -230,8 +233,11 @@ def explain_run(
     HarnessError
         No such model, user or fold; data or lists that are gone, or have changed since.
     """
+    records = [run.model_of(model, 0) for model in models]
+    drawn = [model.name for model in records if model.repeats > 1] or models
+    repeat_of = {model: repeat if model in drawn else 0 for model in models}
     for model in models:
-        run.model_of(model, repeat)  # known before any event is read
+        run.model_of(model, repeat_of[model])  # known before any event is read
     try:
         evaluated = task_of(run, fold)
     except DataError as error:
@@ -240,7 +246,7 @@ def explain_run(
             f"{error}\nthe log alone has what was true, and the history: mend that, name its place "
             f"in {run.folder}/config.toml, or look at lists without their hits: {page}"
         ) from error
-    lists = [_lists_of(evaluated, model, repeat, metrics) for model in models]
+    lists = [_submitted(evaluated, model, repeat_of[model], metrics) for model in models]
     best_values, metric = None, _metric_of(lists[0])
     leader = _best_by(run, metric)
     if worst and leader not in models:
@@ -259,10 +265,10 @@ def explain_run(
     return replace(explanations, models=tuple(models), best_model=named)
 
 
-def _lists_of(
+def _submitted(
     evaluated: RunTask, model: str, repeat: int, metrics: tuple[Metric, ...]
 ) -> SubmittedLists:
-    lists = evaluated.lists_of(model, repeat, again=True)
+    lists = evaluated.run_lists(model, repeat, again=True)
     which = f", repeat {repeat}" if lists.model.repeats > 1 else ""
     return lists.on_task(f'model "{model}" of {evaluated.whole.folder}{which}', metrics)
 
@@ -272,7 +278,7 @@ def _values_of(evaluated: RunTask, model: str, metric: Metric) -> Floats:
     run = evaluated.run
     if metric in run.user_metrics.values() and metric not in run.changed_metrics:
         return np.asarray(run.scores[model].values[metric][0])
-    lists = _lists_of(evaluated, model, 0, (metric,))
+    lists = _submitted(evaluated, model, 0, (metric,))
     return user_scores(lists.lists, lists.solution.judgments, [metric])[metric]
 
 
@@ -318,9 +324,9 @@ def best_first(users: pl.Series, values: Floats) -> Int64:
     return np.lexsort((id_order(users), -values))
 
 
-def most_different_first(users: pl.Series, values: Floats, others: Floats) -> Int64:
+def most_different_first(users: pl.Series, first: Floats, second: Floats) -> Int64:
     """Return the rows of users whose two values differ, the most first; ties by id."""
-    difference = np.abs(values - others)
+    difference = np.abs(first - second)
     order = np.lexsort((id_order(users), -difference))
     return order[difference[order] > 0]
 
@@ -359,41 +365,39 @@ def explain_users(
     solution, by = submitted.solution, _metric_of(submitted)
     fold, k = solution.fold or solution.folds, by.k or solution.k or _K
     rows, judgments = _rows_of(users, solution, fold), solution.judgments
-    values = user_scores(submitted.lists, judgments, [by])[by]
+    sides = [submitted] if against is None else [submitted, against]
     sign = -by.definition.sign  # an error is good where it is low
+    values = [sign * user_scores(side.lists, judgments, [by])[by] for side in sides]
     goal = None if best_values is None else sign * best_values
     orders = [
-        (worst_first(solution.users, sign * values, judgments.truth.sizes, goal), worst),
-        (best_first(solution.users, sign * values), best),
+        (worst_first(solution.users, values[0], judgments.truth.sizes, goal), worst),
+        (best_first(solution.users, values[0]), best),
     ]
     if against is not None:
-        others = user_scores(against.lists, judgments, [by])[by]
-        orders.append((most_different_first(solution.users, values, others), most_different))
+        differing = most_different_first(solution.users, values[0], values[1])
+        orders.append((differing, most_different))
     for order, count in orders:
         rows += order[solution.counted[order]][:count].tolist()
     rows = list(dict.fromkeys(rows))
-    sides = [
-        [explain(lists, row, k, by) for row in rows]
-        for lists in (submitted, against)
-        if lists is not None
-    ]
+    explained = [[explain(side, row, k, by) for row in rows] for side in sides]
     if task is not None:
-        sides = [_with_history(side, task, rows) for side in sides]
+        explained = [_with_history(of_side, task, rows) for of_side in explained]
+    first = explained[0]
     if best_values is not None:
-        sides[0] = [
-            replace(user, best_value=float(best_values[row]))
-            for user, row in zip(sides[0], rows, strict=True)
+        first = [
+            replace(user, best_value=float(value))
+            for user, value in zip(first, best_values[rows], strict=True)
         ]
     shown = [str(m) for m in dict.fromkeys([by, *solution.metrics])]
     return Explanations(
         paper=submitted.title,
-        users=tuple(sides[0]),
+        users=tuple(first),
         folds=solution.folds,
         fold=fold,
-        metrics=tuple(name for name in shown if rows and name in sides[0][0].metrics),
+        metrics=tuple(name for name in shown if rows and name in first[0].metrics),
         notes=() if task is not None else (_NO_HISTORY,),
         against=None if against is None else against.title,
-        against_users=() if against is None else tuple(sides[1]),
+        against_users=() if against is None else tuple(explained[1]),
     )
 
 
@@ -504,12 +508,9 @@ def _list_positions(ids: pl.Series, block: Block, divisor: int) -> tuple[ListPos
 
 def _truth(user: Explanation) -> str:
     """Return the true items in a line, a few with their titles."""
-    shown = [printable(item) for item in user.truth[:_SHOWN_TRUTH]]
-    if len(user.truth) <= _TITLED_TRUTH:
-        titles = [printable(user.titles.get(item, "")) for item in user.truth]
-        shown = [f"{item} {title}".rstrip() for item, title in zip(shown, titles, strict=True)]
-    more = len(user.truth) - _SHOWN_TRUTH
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    titles = user.titles if len(user.truth) <= _TITLED_TRUTH else {}
+    items = [f"{item} {titles[item]}" if item in titles else item for item in user.truth]
+    return listed([*map(printable, items)], _SHOWN_TRUTH)
 
 
 def _history_sheet(user: Explanation, heading: list[str]) -> Sheet:
@@ -568,17 +569,17 @@ def _padded(places: tuple[ListPosition, ...], length: int) -> list[ListPosition]
     return [*places, *(ListPosition(rank, None, False, False, 0, 0, 0) for rank in empty)]
 
 
-def _columns_of(at: int, name: str, user: Explanation) -> list[Column[_Row]]:
+def _columns_of(side: int, name: str, user: Explanation) -> list[Column[_Row]]:
     """Return the columns of the items of a list, and of which are hits."""
 
     def item(row: _Row) -> str:
-        return printable(row[at].item or MISSING)
+        return printable(row[side].item or MISSING)
 
     def title(row: _Row) -> str:
-        return printable(user.titles.get(row[at].item or "", ""))
+        return printable(user.titles.get(row[side].item or "", ""))
 
     def hit(row: _Row) -> str:
-        return "hit" if row[at].hit else "repeated" if row[at].repeat else ""
+        return "hit" if row[side].hit else "repeated" if row[side].repeat else ""
 
     titled = any(place.item in user.titles for place in user.places)
     return [

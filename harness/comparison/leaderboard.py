@@ -17,6 +17,7 @@ from harness.core.io import as_path, exists
 from harness.core.progress import doing
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
 from harness.metrics import Better, Metric
+from harness.results.record import over_chance
 from harness.results.run import Run, read
 from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
@@ -138,19 +139,19 @@ class LeaderboardOptions(FolderOptions, RankOptions, total=False):
 
 
 @overload
-def leaderboard(*of: Path | str, **options: Unpack[FolderOptions]) -> Leaderboard: ...
+def leaderboard(*inputs: Path | str, **options: Unpack[FolderOptions]) -> Leaderboard: ...
 
 
 @overload
-def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Ranking: ...
+def leaderboard(*inputs: Any, **options: Unpack[LeaderboardOptions]) -> Ranking: ...
 
 
-def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Leaderboard | Ranking:
+def leaderboard(*inputs: Any, **options: Unpack[LeaderboardOptions]) -> Leaderboard | Ranking:
     """Rank the runs of a folder by evaluation set, or submissions by one solution.
 
     Parameters
     ----------
-    *of : path, paths or a mapping
+    *inputs : path, paths or a mapping
         A folder, in which runs may lie at any depth; ``runs`` by default. With `solution` or
         `config`: two or more submissions, as of `compare`. One that cannot be scored is in
         ``refused`` of the result, with the reason.
@@ -172,17 +173,17 @@ def leaderboard(*of: Any, **options: Unpack[LeaderboardOptions]) -> Leaderboard 
         No such folder or file, no run in it, none left by what is asked for; fewer than two
         submissions that can be scored.
     """
-    if are_submissions(leaderboard, of, options, FolderOptions, RankOptions):
-        return Ranking(**vars(compare_submissions(of, options, skip_failed=True)))
+    if are_submissions(leaderboard, inputs, options, FolderOptions, RankOptions):
+        return Ranking(**vars(compare_submissions(inputs, options, skip_failed=True)))
     if (sort := options.get("sort")) not in (None, *get_args(Sort)):
         raise UsageError(f"sort is {sort!r}; expected {' or '.join(get_args(Sort))}")
-    return _rank_runs(_folder_of(of), options)
+    return _rank_runs(_folder_of(inputs), options)
 
 
-def _folder_of(of: Sequence[Any]) -> Path:
-    if len(of) > 1:
-        raise UsageError(f"{len(of)} folders of runs; name one in which all of them lie")
-    folder = as_path(of[0] if of else "runs", "a folder of runs")
+def _folder_of(inputs: Sequence[Any]) -> Path:
+    if len(inputs) > 1:
+        raise UsageError(f"{len(inputs)} folders of runs; name one in which all of them lie")
+    folder = as_path(inputs[0] if inputs else "runs", "a folder of runs")
     if not (exists(folder) and folder.is_dir()):
         raise UsageError(f"{folder}: is no folder; name the one that runs are written to: runs")
     return folder
@@ -315,7 +316,7 @@ def _entries(run: Run, metric: str) -> list[Entry]:
                 model=model.name,
                 mean=estimate.mean,
                 ci95=estimate.ci95,
-                lift=estimate.mean / chance.mean if chance and chance.mean > 0 else None,
+                lift=over_chance(estimate.mean, chance),
                 verdict=verdict.verdict if verdict is not None and metric == first else None,
                 run=str(run.folder),
                 runs=1,

@@ -24,9 +24,9 @@ from harness.stats.folds import Folds, ScoredFold, folded, folds_of
 from harness.stats.slices import USER, ProfiledUsers
 
 
-def refuse_lists(of: Sequence[Any]) -> None:
+def refuse_lists(inputs: Sequence[Any]) -> None:
     """Raise UsageError on a file or frame of lists, where nothing says what is true."""
-    for run in of:
+    for run in inputs:
         path = Path(run) if isinstance(run, str | Path) else None
         if isinstance(run, Run) or (path is not None and not (exists(path) and path.is_file())):
             continue
@@ -37,19 +37,19 @@ def refuse_lists(of: Sequence[Any]) -> None:
         )
 
 
-def refuse_twice(of: Iterable[Any], what: str) -> None:
+def refuse_twice(inputs: Iterable[Any], what: str) -> None:
     """Raise UsageError where a path is named twice."""
-    paths = [Path(each) for each in of if isinstance(each, str | Path)]
+    paths = [Path(each) for each in inputs if isinstance(each, str | Path)]
     times = Counter(path.resolve() for path in paths)
     for path in paths:
         if times[path.resolve()] > 1:
             raise UsageError(f"{path}: is named twice; name each {what} once")
 
 
-def open_runs(of: Sequence[Any]) -> list[Run]:
+def open_runs(inputs: Sequence[Any]) -> list[Run]:
     """Return runs on one evaluation set."""
-    refuse_twice(of, "run")
-    runs = [run if isinstance(run, Run) else read(run) for run in of]
+    refuse_twice(inputs, "run")
+    runs = [run if isinstance(run, Run) else read(run) for run in inputs]
     if not runs:
         raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
     first = runs[0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
 from harness.scoring.score import left_out_lines
 from harness.stats.intervals import Interval
-from harness.stats.pairwise import Comparison, headline, pair_table, verdict_sheets
+from harness.stats.pairwise import Comparison, compared_headline, listed, verdict_sheets
 
 _SHOWN = 3
 
@@ -95,8 +95,8 @@ class Submitted:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ComparedSubmissions(Shown):
-    """Submissions compared pair by pair, on each leaderboard; names are the keys of its JSON.
+class Ranking(Shown):
+    """Submissions ranked on each leaderboard; names are the keys of its JSON.
 
     Attributes
     ----------
@@ -121,48 +121,13 @@ class ComparedSubmissions(Shown):
     refused: dict[str, str]
     notes: tuple[str, ...]
 
-    def sheets(self, pairs: bool = False) -> list[Sheet]:
-        """Return the ranks and verdicts of every leaderboard; `pairs`: every difference as well."""
-        sheets = list[Sheet]()
-        for board in self.boards:
-            ranks = _ranks(self, board)
-            ranks.heading[:0] = headline(board.comparison, board.standings[0].ci95)
-            verdicts = verdict_sheets(board.comparison, pairs=pairs)
-            for sheet in verdicts if len(self.boards) > 1 else ():
-                sheet.heading[0] = sheet.heading[0].replace("  ", f"  {board.name} · ", 1)
-            sheets += [ranks, *verdicts]
-        sheets[-1].footing.extend(_notes(self))
-        return sheets
-
-    def records(self) -> list[dict[str, object]]:
-        """Return one record a leaderboard and pair, in full precision."""
-        records = list[dict[str, object]]()
-        for board in self.boards:
-            means = board.comparison.means
-            for pair, record in zip(
-                board.comparison.pairs, board.comparison.records(), strict=True
-            ):
-                names = pair.one, pair.other
-                forced = ", ".join(name for name in names if self.submissions[name].errors)
-                mean = {"mean": means[pair.one], "mean of other": means[pair.other]}
-                records.append({"board": board.name, **record, **mean, "forced": forced})
-        return records
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Ranking(ComparedSubmissions):
-    """Submissions as `ComparedSubmissions`, shown by their ranks."""
-
-    def sheets(self, pairs: bool = False) -> list[Sheet]:
-        """Return a table of the private leaderboard beside the public one, or of all users.
-
-        `pairs`: every difference on each leaderboard as well.
-        """
+    def sheets(self) -> list[Sheet]:
+        """Return a table of the private leaderboard beside the public one, or of all users."""
         boards = {board.name: board for board in self.boards}
         last = boards.get("Private", self.boards[0])
         sheet = _ranks(self, last, boards.get("Public"))
         sheet.footing.extend(_notes(self))
-        return [sheet, *(pair_table(board.comparison) for board in self.boards if pairs)]
+        return [sheet]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a leaderboard and submission, in full precision; and of the refused."""
@@ -189,7 +154,39 @@ class Ranking(ComparedSubmissions):
         ]
 
 
-def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = None) -> Sheet:
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparedSubmissions(Ranking):
+    """A `Ranking` that is shown pair by pair."""
+
+    def sheets(self, pairs: bool = False) -> list[Sheet]:
+        """Return the ranks and verdicts of every leaderboard; `pairs`: every difference as well."""
+        sheets = list[Sheet]()
+        for board in self.boards:
+            ranks = _ranks(self, board)
+            ranks.heading[:0] = compared_headline(board.comparison, board.standings[0].ci95)
+            verdicts = verdict_sheets(board.comparison, pairs=pairs)
+            for sheet in verdicts if len(self.boards) > 1 else ():
+                sheet.heading[0] = sheet.heading[0].replace("  ", f"  {board.name} · ", 1)
+            sheets += [ranks, *verdicts]
+        sheets[-1].footing.extend(_notes(self))
+        return sheets
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a leaderboard and pair, in full precision."""
+        records = list[dict[str, object]]()
+        for board in self.boards:
+            means = board.comparison.means
+            for pair, record in zip(
+                board.comparison.pairs, board.comparison.records(), strict=True
+            ):
+                names = pair.one, pair.other
+                forced = ", ".join(name for name in names if self.submissions[name].errors)
+                mean = {"mean": means[pair.one], "mean of other": means[pair.other]}
+                records.append({"board": board.name, **record, **mean, "forced": forced})
+        return records
+
+
+def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Sheet:
     """Return the table of a leaderboard, and beside it the ranks on the public one."""
     comparison, forced = board.comparison, compared.submissions
 
@@ -201,6 +198,9 @@ def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = N
     def could_be(standing: Standing) -> str:
         ranks = dict.fromkeys((standing.best_rank, standing.worst_rank))
         return "–".join(map(str, ranks))
+
+    def tied(standing: Standing) -> str:
+        return listed([*map(printable, standing.tied)], _SHOWN)
 
     columns: list[Column[Standing]] = [
         Column("rank", lambda standing: str(standing.rank)),
@@ -222,14 +222,9 @@ def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = N
             Column("moved", moved),
             Column("public", lambda standing: number(means[standing.submission], digits)),
         ]
-    columns.append(Column("tied with", lambda standing: _first(standing.tied), "words"))
-    parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6]]
-    parts += [f"randomization test, {comparison.flips:,} draws"]
-    pairs = counted(len(comparison.pairs), "pair")
-    heading = [
-        f"{board.name}  {' · '.join(filter(None, parts))}, {comparison.corrected} over "
-        f"{pairs} · seed {comparison.seed}"
-    ]
+    columns.append(Column("tied with", tied, "words"))
+    parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6], comparison.tested]
+    heading = [f"{board.name}  {' · '.join(filter(None, parts))}"]
     if comparison.better == "neither":
         heading.append(f"rank 1 is the highest: by {compared.metric} neither end is better")
     ahead, behind = comparison.words
@@ -238,22 +233,20 @@ def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = N
         f"are really {behind}",
         "tied with  those that the test cannot tell apart from it",
     ]
-    near = [f"{p.one} and {p.other} ({p.verdict})" for p in comparison.pairs if p.borderline]
+    near = [
+        printable(f"{pair.one} and {pair.other} ({pair.verdict})")
+        for pair in comparison.pairs
+        if pair.borderline
+    ]
     if near:
         footing.append(
-            f"borderline  {_first(near)}: other draws could say otherwise; more --resamples leave "
-            "fewer open"
+            f"borderline  {listed(near, _SHOWN)}: other draws could say otherwise; more "
+            "--resamples leave fewer open"
         )
     return Sheet.of(board.standings, columns, heading=heading, footing=footing, kept=4)
 
 
-def _first(names: Sequence[str]) -> str:
-    """Return names, or the first of many."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(printable, names[:_SHOWN])) + more
-
-
-def _notes(compared: ComparedSubmissions) -> list[str]:
+def _notes(compared: Ranking) -> list[str]:
     """Return the notes, what was left out of submissions, and which of them are not ranked."""
     lines = [f"note  {printable(note)}" for note in compared.notes]
     names: dict[str, list[str]] = {}
@@ -265,6 +258,6 @@ def _notes(compared: ComparedSubmissions) -> list[str]:
         if warnings:
             parts.append(f"{counted(len(warnings), 'warning')}: {', '.join(warnings)}")
         if parts:
-            names.setdefault("; ".join(parts), []).append(name)
-    lines += [f"note  {_first(same)}: {text}" for text, same in names.items()]
+            names.setdefault("; ".join(parts), []).append(printable(name))
+    lines += [f"note  {listed(same, _SHOWN)}: {text}" for text, same in names.items()]
     return lines + [f"not ranked  {printable(n)}: {why}" for n, why in compared.refused.items()]

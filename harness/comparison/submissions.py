@@ -101,7 +101,7 @@ def rules_of(config: Config | None, baseline: str | None, options: ComparisonOpt
 
 
 def compare_submissions(
-    of: Sequence[Any],
+    inputs: Sequence[Any],
     options: RankOptions,
     *,
     baseline: str | None = None,
@@ -111,7 +111,7 @@ def compare_submissions(
 
     One that cannot be scored is an error; with `skip_failed` it is left out, with the reason.
     """
-    terms, submissions = Terms(options), _named(of)
+    terms, submissions = Terms(options), _named(inputs)
     files = {str(file): name for name, file in submissions.items() if isinstance(file, Path)}
     baseline = baseline and files.get(baseline, baseline)
     rules = rules_of(terms.config, baseline, options)
@@ -167,21 +167,21 @@ def compare_submissions(
     )
 
 
-def _named(of: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
+def _named(inputs: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
     """Return submissions by name; a file's is without folder and ending where that is clear."""
-    if len(of) == 1 and isinstance(of[0], Mapping):
-        named = of[0]
+    if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+        named = inputs[0]
     else:
-        of = of[0] if len(of) == 1 and isinstance(of[0], list | tuple) else of
-        refuse_twice(of, "file")
+        inputs = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], list | tuple) else inputs
+        refuse_twice(inputs, "file")
         files = [
             Path(lists if isinstance(lists, str | Path) else f"submission {number}")
-            for number, lists in enumerate(of, 1)
+            for number, lists in enumerate(inputs, 1)
         ]
         stems = [file.name.partition(".")[0] or file.name for file in files]
         named = {
             stem if stems.count(stem) == 1 else str(file): lists
-            for stem, file, lists in zip(stems, files, of, strict=True)
+            for stem, file, lists in zip(stems, files, inputs, strict=True)
         }
     submissions = {
         str(name): path_or_frame(lists, f'submission "{name}"') for name, lists in named.items()

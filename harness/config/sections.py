@@ -518,7 +518,7 @@ class Config(Section):
             if settings.use is not None:
                 model["use"] = self.from_anywhere(settings.use)
             else:
-                lists = [escaped(path) for path in self.lists_of(settings.name)]
+                lists = [escaped(path) for path in self.list_files(settings.name)]
                 model["lists"] = lists if isinstance(settings.lists, list) else lists[0]
         evaluation, tune = values.get("evaluation", {}), values.get("tune", {})
         if "metrics" in evaluation:
@@ -527,7 +527,7 @@ class Config(Section):
             tune["metric"] = self.from_anywhere(tune["metric"])
         return values
 
-    def lists_of(self, name: str) -> list[str]:
+    def list_files(self, name: str) -> list[str]:
         """Return the whole paths of a model's files of lists, one a fold; none of a class."""
         paths = paths_of(self.by_name[name].lists or [])
         return [path if is_given(path) else self._whole(path) for path in paths]

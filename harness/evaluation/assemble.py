@@ -168,7 +168,7 @@ def _record_of(
     return ModelRecord(
         name=name,
         use=settings.use and config.from_anywhere(settings.use),
-        lists=tuple(config.lists_of(name)),
+        lists=tuple(config.list_files(name)),
         of=tuple(settings.base_models),
         params=fold.factories.by_name[name].params(),
         repeats=settings.repeats,

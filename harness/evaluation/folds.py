@@ -125,7 +125,7 @@ def over_folds(
     for model in last.models:
         by_fold = [run.record.model(model.name) for run in runs]
         update = {
-            "lists": tuple(config.lists_of(model.name)),
+            "lists": tuple(config.list_files(model.name)),
             "metrics": {
                 str(metric): _estimate(metric, by_fold, part, figures) for metric in metrics
             },

@@ -129,8 +129,8 @@ class RunTask:
     fold: int
     folds: int
 
-    def lists_of(self, model: str, repeat: int = 0, *, again: bool = False) -> RunLists:
-        """Return the lists of a model; see `lists_of`."""
+    def run_lists(self, model: str, repeat: int = 0, *, again: bool = False) -> RunLists:
+        """Return the lists of a model; see the function `run_lists`."""
         record, run, task = self.whole.model_of(model, repeat), self.run, self.task
         if again and not (self.whole.folder / RECOMMENDATIONS).exists():
             made = Factories(task.config, [model]).make([model], repeat)[model]
@@ -168,14 +168,14 @@ def task_of(whole: Run, fold: int | None = None) -> RunTask:
     return RunTask(whole, run, task, number, folds)
 
 
-def lists_of(whole: Run, model: str, repeat: int = 0, fold: int | None = None) -> RunLists:
+def run_lists(whole: Run, model: str, repeat: int = 0, fold: int | None = None) -> RunLists:
     """Return the lists of a model, of the last fold by default; 1 is the earliest.
 
     Raises UsageError where there are none, or they or the data have changed since.
     """
     whole.model_of(model, repeat)  # known before any event is read
     table(whole.folder, RECOMMENDATIONS)
-    return task_of(whole, fold).lists_of(model, repeat)
+    return task_of(whole, fold).run_lists(model, repeat)
 
 
 def configs_of(run: Run) -> tuple[Config, ...]:

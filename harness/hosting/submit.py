@@ -24,7 +24,7 @@ from harness.data.dataset import ITEM, KIND, TIME, USER, VALUE, positions
 from harness.delimited.stream import Refused
 from harness.evaluation.answers import fitted, recommend
 from harness.evaluation.build import Factories
-from harness.evaluation.rescore import lists_of
+from harness.evaluation.rescore import run_lists
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.evaluation_set import EvaluationSet, candidates_of, items_in_train, items_of
 from harness.protocol.task import Task, make_task, model_of, noted
@@ -142,7 +142,7 @@ def submit_run(
     run, out = read(folder), Path(out)
     config = run.settings
     refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
-    of_model = lists_of(run, model, repeat, fold)
+    of_model = run_lists(run, model, repeat, fold)
     task, asked = of_model.task, competition.of_config(config)
     evaluated = task.evaluation_set
     users, beyond = rows_of(asked, evaluated)

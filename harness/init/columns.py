@@ -131,7 +131,7 @@ def names_of(names: Iterable[str]) -> str:
     return ", ".join(map(printable, names))
 
 
-def lists_of(source: Source, draft: Draft) -> list[str]:
+def list_columns(source: Source, draft: Draft) -> list[str]:
     """Return the columns of lists whose elements are to be rows, where others are no log.
 
     Examples are the events of a session in JSON lines, and a user's items and times in Parquet.

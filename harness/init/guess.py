@@ -33,7 +33,7 @@ from harness.init.columns import (
     funnel_of,
     guess_columns,
     is_never_truth,
-    lists_of,
+    list_columns,
     names_of,
 )
 from harness.protocol.strays import by_day, strays_of
@@ -118,7 +118,7 @@ def _table(log: Path, draft: Draft) -> Table:
         if _QUOTING[how]:
             draft.lines.append(f"quote      fields are read {how} quotes, else lines are damaged")
     with closing(sources(table)) as files:
-        lists = lists_of(next(files), draft)
+        lists = list_columns(next(files), draft)
     if lists:
         data["rows"] = lists if len(lists) > 1 else lists[0]
         draft.lines.append(f"rows       the elements of {names_of(lists)}")

@@ -64,11 +64,13 @@ def histories(task: Task, rows: Sequence[int], last: int = LAST) -> list[History
     shown = [
         np.arange(stop - 1, max(start, stop - last) - 1, -1) for start, stop in pairwise(starts)
     ]
-    at = np.concatenate(shown) if shown else np.zeros(0, np.int64)
-    days = events.time[at].astype("datetime64[us]").astype("datetime64[D]").astype(str).tolist()
-    items = data.item_ids.gather(events.item[at]).to_list()
+    last_ones = np.concatenate(shown) if shown else np.zeros(0, np.int64)
+    days = (
+        events.time[last_ones].astype("datetime64[us]").astype("datetime64[D]").astype(str).tolist()
+    )
+    items = data.item_ids.gather(events.item[last_ones]).to_list()
     has_types = len(set(data.kinds)) > 1
-    types = [data.kinds[kind] if has_types else None for kind in events.kind[at].tolist()]
+    types = [data.kinds[kind] if has_types else None for kind in events.kind[last_ones].tolist()]
     known = map(TrainingEvent, days if data.has_time else [None] * len(days), items, types)
     return [
         History(tuple(islice(known, len(of_user))), int(total))

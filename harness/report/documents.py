@@ -15,7 +15,7 @@ from harness.comparison.check import Checked
 from harness.comparison.compare import Compared
 from harness.comparison.explain import Explanations
 from harness.comparison.leaderboard import Leaderboard
-from harness.comparison.standings import ComparedSubmissions
+from harness.comparison.standings import Ranking
 from harness.config.space import SearchName
 from harness.hosting.split import SplitRecord
 from harness.report.docs import ConventionFacts, MetricFacts
@@ -256,7 +256,7 @@ DOCUMENTS = {
     "compare": Document("harness compare --format json", Compared),
     "submissions": Document(
         "harness compare and harness leaderboard of submissions, with --format json",
-        ComparedSubmissions,
+        Ranking,
     ),
     "check": Document("harness check --format json", Checked),
     "leaderboard": Document("harness leaderboard --format json", Leaderboard),

@@ -243,6 +243,11 @@ class Chance:
     sd: float | None
 
 
+def over_chance(mean: float, chance: Chance | None) -> float | None:
+    """Return a mean over that of a random ranking, where that is known and not 0."""
+    return mean / chance.mean if chance and chance.mean > 0 else None
+
+
 def lift_of(model: ModelRecord, chance: Mapping[str, Chance]) -> float | None:
     """Return a model's first metric over that of a random ranking, where it is known.
 
@@ -251,8 +256,7 @@ def lift_of(model: ModelRecord, chance: Mapping[str, Chance]) -> float | None:
     if model.vs_random is not None:
         return model.vs_random.lift
     metric, estimate = next(iter(model.metrics.items()))
-    random = chance.get(metric)
-    return estimate.mean / random.mean if random and random.mean > 0 else None
+    return over_chance(estimate.mean, chance.get(metric))
 
 
 class RunRecord(Part):

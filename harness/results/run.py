@@ -118,9 +118,7 @@ class Run(Shown):
     @property
     def folder(self) -> Path:
         """Where it was read from; one that was just made has none."""
-        if not isinstance(self.tables, FolderTables):
-            raise UsageError('this run is in no folder: write it first, as in result.write("one")')
-        return self.tables.folder
+        return self._folder_tables.folder
 
     @property
     def again(self) -> str:
@@ -204,6 +202,12 @@ class Run(Shown):
         return self.tables
 
     @property
+    def _folder_tables(self) -> FolderTables:
+        if not isinstance(self.tables, FolderTables):
+            raise UsageError('this run is in no folder: write it first, as in result.write("one")')
+        return self.tables
+
+    @property
     def user_ids(self) -> pl.Series:
         """The evaluated users of one evaluation set, in id order."""
         return self._tables.user_ids
@@ -236,11 +240,9 @@ class Run(Shown):
         ]
         return frames_of(frames) if self.parts else frames[0]
 
-    def lists_of(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
+    def lists_by_model(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
         """Return the lists of some users, in order of id, from every model's first repeat."""
-        if not isinstance(self.tables, FolderTables):
-            raise UsageError('this run is in no folder: write it first, as in result.write("one")')
-        return self.tables.lists_of(users)
+        return self._folder_tables.lists_by_model(users)
 
     @doing("reading scores")
     def verify(self) -> None:

@@ -130,7 +130,7 @@ class FolderTables:
                 raise other_users(self.folder / USERS)
             return users
 
-    def lists_of(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
+    def lists_by_model(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
         """Return the lists of some users, in order of id, from every model's first repeat."""
         path, wanted = table(self.folder, RECOMMENDATIONS), users.to_frame(USER)
         with _readable(path):

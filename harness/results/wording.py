@@ -10,9 +10,17 @@ from itertools import pairwise
 from harness.core.errors import counted, printable
 from harness.core.table import Column, Sheet, digits_of, ends, lift, low_high, number
 from harness.results.record import Evaluation, ModelRecord, RunRecord, definition_of, lift_of
-from harness.stats.pairwise import STYLES, Comparison, against_others, in_folds, listed, pair_table
+from harness.stats.pairwise import (
+    STYLES,
+    Comparison,
+    against_others,
+    headline,
+    in_folds,
+    listed,
+    pair_table,
+    scores_of_best,
+)
 
-_INDENT = " " * 6
 _SHORT = 6
 _PAIRS = 10
 
@@ -89,27 +97,28 @@ def decimals_of(record: RunRecord) -> int:
 
 def answer(record: RunRecord) -> list[str]:
     """Return what is known of the best model as lines of a terminal."""
-    scores, *more = facts(record)
-    return [f"{extreme(record).upper()}  {scores}", *(_INDENT + fact for fact in more)]
+    return headline(facts(record), record.better(record.metric))
 
 
 def facts(record: RunRecord) -> list[str]:
     """Return what is known of the best model, its scores first."""
     metric, (best, *rest) = record.metric, record.models
-    digits, times, word = decimals_of(record), lift_of(best, record.chance), _chance(best)
-    spread = _spread(metric, digits, best)
-    parts = [
-        f"{name_of(best)}: {metric} {_mean(metric, digits, best)}{f' ({spread})' * bool(spread)}"
-    ]
-    parts += [f"{lift(times)} × chance"] if times is not None else []
-    parts += ["the lower the better"] if record.better(metric) == "lower" else []
+    digits, word = decimals_of(record), _chance(best)
+    scores = scores_of_best(
+        name_of(best),
+        metric,
+        _mean(metric, digits, best),
+        _spread(metric, digits, best),
+        record.better(metric),
+        lift_of(best, record.chance),
+    )
     more = [f"it is {word}"] if word not in ("", "better") else []
     more.append(_pairs(record))
     for word in ("no better than chance", "worse than chance"):
         models = [model for model in rest if _chance(model) == word]
         more += [f"{word}: {listed([name_of(model) for model in models])}"] if models else []
     more += _led_by_others(record)
-    return [", ".join(parts), *more]
+    return [scores, *more]
 
 
 def _led_by_others(record: RunRecord) -> list[str]:

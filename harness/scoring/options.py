@@ -76,9 +76,6 @@ class SubmissionOptions(TypedDict, total=False):
 _FLAGS = {"models": "--model", "public_shares": "--public-share", "overrides": "--set"}
 
 
-_EXPECTED = {"baseline": "a name"}
-
-
 def flag_of(name: str) -> str:
     """Return how commands call the option that a keyword is."""
     return _FLAGS.get(name, f"--{name.replace('_', '-')}")
@@ -114,8 +111,9 @@ def require_options(function: Callable[..., Any], options: Mapping[str, Any], *k
         if plain is bool:
             require(bool, "True or False", **{name: options.get(name)})
         elif plain == str | None:
-            column = "the name of a column" if name.endswith("_column") else None
-            require(str, column or _EXPECTED.get(name, "a text"), **{name: options.get(name)})
+            expected = "a name" if name == "baseline" else "a text"
+            expected = "the name of a column" if name.endswith("_column") else expected
+            require(str, expected, **{name: options.get(name)})
     list_of(str, "overrides", options.get("overrides") or (), 'texts, such as "evaluation.k=5"')
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from harness.config import Config, SubmissionOnly
     from harness.metrics import Metric
+    from harness.protocol.task import Task
     from harness.protocol.truth import Solution
 
 
@@ -40,7 +41,11 @@ class Terms:
         A config without data, which says what submissions look like.
     named : Named
         What columns are called, where they are not to be found by themselves.
+    task : Task, optional
+        What the config makes, where a command has read its events for more than what is true.
     """
+
+    task: Task | None = None
 
     def __init__(self, options: SubmissionOptions) -> None:
         self._named_files = [path for path in options.values() if isinstance(path, Path)]
@@ -158,6 +163,8 @@ class Terms:
         if self.config is not None:
             from harness.protocol import truth  # it takes Polars
 
+            if self.task is not None:
+                return truth.of_task(self.task, metrics)
             return truth.of_config(self.config, metrics)
         if self.solution is None:
             also = "; this config has no [data]" if self.form is not None else ""

@@ -86,11 +86,11 @@ def moments(values: Floats) -> dict[Any, Any]:
     }
 
 
-def _product(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+def _product(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return products as rounded, and what rounding took from them (Dekker 1971)."""
-    product = one * other
-    (high, low), (other_high, other_low) = _halves(one), _halves(other)
-    rest = high * other_high - product + high * other_low + low * other_high + low * other_low
+    product = first * second
+    (high, low), (second_high, second_low) = _halves(first), _halves(second)
+    rest = high * second_high - product + high * second_low + low * second_high + low * second_low
     return product, rest
 
 

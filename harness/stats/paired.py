@@ -106,7 +106,10 @@ class Pairs:
     def _means(self, first: Any) -> dict[str, float]:
         """Return the models' means, best first."""
         sums, users, sign = first["models"], int(first["users"][0]), self.metric.definition.sign
-        means = {name: sums[name]["sum"].total / users for name in self.names}
+        if self.folds is None:
+            means = {name: sums[name]["sum"].total / users for name in self.names}
+        else:  # of the folds' means, as estimates are
+            means = {name: self.folds.mean((name, self.metric)) for name in self.names}
         return dict(sorted(means.items(), key=lambda mean: sign * mean[1]))
 
     def _pairs(self, order: Mapping[str, float]) -> list[tuple[str, str]]:
@@ -142,13 +145,13 @@ class Pairs:
         freedom = None if self.folds is None else self.folds.freedom
         pairs, facts = self._pairs(means), {}
         flipped = dict(zip(means, np.ldexp(second["flipped"].T, self._grid(first)), strict=True))
-        for number, (one, other) in enumerate(pairs):
+        for number, pair in enumerate(pairs):
             sums = second["pairs"][number]
             total, absolute = sums["total"].total, sums["absolute"].total
-            p = tests.randomization_test(total, absolute, flipped[one] - flipped[other])
+            p = tests.randomization_test(total, absolute, flipped[pair[0]] - flipped[pair[1]])
             sample = Sample.of_moments(sums["moments"], users, freedom)
             higher, lower = sums["outcomes"].tolist()
-            facts[one, other] = Facts(sample, higher, lower, p)
+            facts[pair] = Facts(sample, higher, lower, p)
         return Paired(
             users=users,
             flips=self._flips(len(pairs)),
@@ -168,8 +171,8 @@ def _sums_of(
     values: Mapping[str, Floats], shares: Mapping[str, Floats], pair: tuple[str, str]
 ) -> Sums:
     """Return how many users each of two serves better, and sums of the differences."""
-    one, other = pair
-    differences = _differences(values[one], values[other])
+    first, second = pair
+    differences = _differences(values[first], values[second])
     apart = differences[differences != 0]
     wins = int(np.count_nonzero(apart > 0))
     return {
@@ -177,15 +180,15 @@ def _sums_of(
         "total": Exact.of(apart),
         "absolute": Exact.of(np.abs(apart)),
         "moments": moments(
-            differences if values is shares else _differences(shares[one], shares[other])
+            differences if values is shares else _differences(shares[first], shares[second])
         ),
     }
 
 
-def _differences(one: Floats, other: Floats) -> Floats:
+def _differences(first: Floats, second: Floats) -> Floats:
     """Return the users' differences; values that differ by rounding alone are equal."""
-    differences = one - other
+    differences = first - second
     users = np.flatnonzero(differences)
-    size = np.maximum(np.abs(one[users]), np.abs(other[users]))
+    size = np.maximum(np.abs(first[users]), np.abs(second[users]))
     differences[users[np.abs(differences[users]) <= _ROUNDING * size]] = 0.0
     return differences

@@ -17,6 +17,7 @@ from harness.core.table import (
     Shown,
     digits_of,
     ends,
+    lift,
     low_high,
     number,
     p_value,
@@ -150,6 +151,14 @@ class Comparison(Shown):
         return CORRECTED.get(self.correction, printable(self.correction))
 
     @property
+    def tested(self) -> str:
+        """By which test models are compared."""
+        return (
+            f"randomization test, {self.flips:,} draws, {self.corrected} over "
+            f"{counted(len(self.pairs), 'pair')} · seed {self.seed}"
+        )
+
+    @property
     def words(self) -> tuple[Word, Word]:
         """The verdicts of two models that differ, which depend on what the metric calls better."""
         describes = self.better == "neither" or any(p.verdict in _APART for p in self.pairs)
@@ -206,23 +215,23 @@ def comparison_of(
     sign = metric.definition.sign
     by_fold = [] if folds is None else folds.means_of(paired.means, metric)
 
-    def better_folds(one: str, other: str) -> int:
-        return sum(sign * means[one] < sign * means[other] for means in by_fold)
+    def better_folds(name: str, other: str) -> int:
+        return sum(sign * means[name] < sign * means[other] for means in by_fold)
 
     p = [facts.p for facts in paired.pairs.values()]
     adjusted = correct(p).tolist()
     low, high = (correct(ends) for ends in tests.bounds(p, paired.flips, len(p)))
     near = ((low < LEVEL) & (high >= LEVEL)).tolist()
     pairs, tested = [], zip(paired.pairs.items(), adjusted, near, strict=True)
-    for ((one, other), facts), p_adjusted, borderline in tested:
+    for ((name, other), facts), p_adjusted, borderline in tested:
         sample, level = facts.sample, paired.means[other]
         wins, losses = facts.higher, facts.lower
         if better == "lower":  # fewer is a win
             wins, losses = losses, wins
-        drawn = resampled[one, metric] - resampled[other, metric]
+        drawn = resampled[name, metric] - resampled[other, metric]
         pairs.append(
             Pair(
-                one=one,
+                one=name,
                 other=other,
                 difference=sample.mean,
                 ci95=student(sample),
@@ -238,7 +247,7 @@ def comparison_of(
                 detectable=tests.minimum_detectable_difference(sample),
                 verdict=_word(p_adjusted, sample.mean, better),
                 borderline=borderline,
-                better_folds=(better_folds(one, other), better_folds(other, one))
+                better_folds=(better_folds(name, other), better_folds(other, name))
                 if by_fold
                 else None,
             )
@@ -277,49 +286,76 @@ STYLES = {
 """Colours of verdicts on a terminal."""
 
 
-_NAMED = 8
-"""More models than these are counted, not named."""
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names in a line; of many the first.
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names in a line; of more than `most` the first.
 
     Examples
     --------
     >>> listed(["ALS", "popular, weekly"])
     'ALS, "popular, weekly"'
     """
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
     # Quotes, for a name that a comma does not end.
-    return ", ".join(f'"{name}"' if "," in name else name for name in names[:_NAMED]) + more
+    return ", ".join(f'"{name}"' if "," in name else name for name in names[:most]) + more
 
 
-def against_others(comparison: Comparison, best: str, others: Mapping[str, str]) -> str:
+def scores_of_best(
+    name: str, metric: str, mean: str, spread: str, better: Better | None, times: float | None
+) -> str:
+    """Return what the best model scores, and how many `times` chance that is where it is known."""
+    parts = [f"{name}: {metric} {mean}{f' ({spread})' * bool(spread)}"]
+    parts += [f"{lift(times)} × chance"] if times is not None else []
+    parts += ["the lower the better"] if better == "lower" else []
+    return ", ".join(parts)
+
+
+def headline(facts: Sequence[str], better: Better | None) -> list[str]:
+    """Return facts of the best model as lines of a terminal."""
+    first, *more = facts
+    word = "HIGHEST" if better == "neither" else "BEST"
+    return [f"{word}  {first}", *(f"      {fact}" for fact in more)]
+
+
+def compared_headline(
+    comparison: Comparison, ci95: Interval | None, times: float | None = None
+) -> list[str]:
+    """Return the scores of the best model, and how it stands to the others, as two lines."""
+    best, *others = comparison.means
+    digits = digits_of(comparison.means.values())
+    mean, better = number(comparison.means[best], digits), comparison.better
+    scores = scores_of_best(
+        printable(best), comparison.metric, mean, ends(ci95, digits), better, times
+    )
+    shown = {name: printable(name) for name in others}
+    return headline([scores, against_others(comparison, best, shown)], better)
+
+
+def against_others(comparison: Comparison, best: str, shown: Mapping[str, str]) -> str:
     """Return which models the best is tied with and better than, and what is unknown.
 
     Parameters
     ----------
-    others : mapping
+    shown : mapping
         How each of the other models is shown, by its name.
     """
     groups: dict[str | None, list[str]] = {}
-    for name in others:
+    for name in shown:
         groups.setdefault(comparison.verdict(best, name)[0], []).append(name)
     tied, unknown = groups.pop("tied", []), groups.pop(None, [])
 
     def which(names: Sequence[str]) -> str:
         if len(names) == 1:
-            return others[names[0]]
+            return shown[names[0]]
         count = len(names)
-        return f"all {count} others" if count == len(others) else f"the other {count}"
+        return f"all {count} others" if count == len(shown) else f"the other {count}"
 
-    facts = [f"tied with {listed([others[name] for name in tied])}"] if tied else []
+    facts = [f"tied with {listed([shown[name] for name in tied])}"] if tied else []
     for word, beaten in groups.items():
         facts.append(f"{word} than {which(beaten)}")
         if comparison.folds > 1:
             counts = {comparison.verdict(best, name)[1] or 0 for name in beaten}
-            shown = " to ".join(map(str, sorted({min(counts), max(counts)})))
-            facts[-1] += f", in {shown} of {comparison.folds} folds"
+            least_most = " to ".join(map(str, sorted({min(counts), max(counts)})))
+            facts[-1] += f", in {least_most} of {comparison.folds} folds"
     if unknown:
         baseline = printable(comparison.baseline or "")
         facts.append(f"not compared with {which(unknown)}, only with {baseline}")
@@ -344,7 +380,6 @@ def pair_table(
     comparison: Comparison, shaken: Sequence[ShakeUp] = (), shown: Sequence[Pair] | None = None
 ) -> Sheet:
     """Return the table of pairs, those `shown` or all."""
-    corrected = comparison.corrected
     ahead, _ = comparison.words
     digits = digits_of(comparison.means.values())
     columns: list[Column[Pair]] = [
@@ -353,7 +388,7 @@ def pair_table(
         Column("difference", lambda p: signed(p.difference, digits)),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
         Column("verdict", _verdict, "words"),
-        Column(f"p ({corrected})", lambda p: p_value(p.p_adjusted)),
+        Column(f"p ({comparison.corrected})", lambda p: p_value(p.p_adjusted)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),
         Column("effect", lambda p: signed(p.effect_size, 3)),
         *(
@@ -374,7 +409,7 @@ def pair_table(
     return Sheet.of(
         comparison.pairs if shown is None else shown,
         columns,
-        heading=[f"pairs  {_test(comparison)}"],
+        heading=[f"pairs  {comparison.metric} · {comparison.tested}"],
         footing=list(map(_leaderboard, shaken)),
         styles=STYLES,
     )
@@ -398,30 +433,8 @@ def verdict_sheets(
     return [sheet]
 
 
-def headline(comparison: Comparison, ci95: Interval | None) -> list[str]:
-    """Return the best model with its interval, and how it stands to the others, as two lines."""
-    best, *others = comparison.means
-    digits = digits_of(comparison.means.values())
-    spread = "" if ci95 is None else f" ({ends(ci95, digits)})"
-    word = "HIGHEST" if comparison.better == "neither" else "BEST"
-    mean = number(comparison.means[best], digits)
-    return [
-        f"{word}  {printable(best)}: {comparison.metric} {mean}{spread}",
-        f"      {against_others(comparison, best, {name: printable(name) for name in others})}",
-    ]
-
-
 def _verdict(pair: Pair) -> str:
     return f"{pair.verdict}, borderline" if pair.borderline else pair.verdict
-
-
-def _test(comparison: Comparison) -> str:
-    """Return by which test models are compared."""
-    return (
-        f"{comparison.metric} · randomization test, {comparison.flips:,} draws, "
-        f"{comparison.corrected} over {counted(len(comparison.pairs), 'pair')} · "
-        f"seed {comparison.seed}"
-    )
 
 
 def matrix(comparison: Comparison) -> Sheet:
@@ -449,7 +462,7 @@ def matrix(comparison: Comparison) -> Sheet:
     return Sheet.of(
         names,
         columns,
-        heading=[f"verdicts  {_test(comparison)}"],
+        heading=[f"verdicts  {comparison.metric} · {comparison.tested}"],
         footing=[legend],
         kept=len(columns),
         styles=STYLES,

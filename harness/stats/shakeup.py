@@ -67,9 +67,9 @@ class ShakeUp:
         """Whether the public leaderboard has too few users to be shown."""
         return self.public < FEW
 
-    def flip_of(self, one: str, other: str) -> RankFlip:
+    def flip_of(self, first: str, second: str) -> RankFlip:
         """Return what becomes of two models."""
-        return next(pair for pair in self.pairs if {pair.one, pair.other} == {one, other})
+        return next(pair for pair in self.pairs if {pair.one, pair.other} == {first, second})
 
 
 @dataclass(frozen=True, eq=False)

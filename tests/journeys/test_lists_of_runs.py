@@ -137,6 +137,8 @@ def test_the_lists_of_a_run_have_its_evaluation_set(made: Path) -> None:
     first, second = (small.lists_of(source, "random", repeat) for repeat in (0, 1))
     explained = explain_run(read(source), ["random"], ["ann"], repeat=1)
     assert explained.paper == f'model "random" of {source}, repeat 1'
+    beside = explain_run(read(source), ["counted", "random"], ["ann"], repeat=1)
+    assert (beside.paper, beside.against) == (f'model "counted" of {source}', explained.paper)
     assert first.lists.tolist() != second.lists.tolist()
 
 
@@ -186,6 +188,7 @@ OTHER = 'model "counted" gives other lists than in this run'
         (None, "countd", ['no model "countd"; did you mean "counted"?']),
         (None, "random 2", ['"random" has no repeat 2; the last is 1']),
         (None, "random -1", ['"random" has no repeat -1; the last is 1']),
+        (None, "counted 1", ['"counted" has no repeat 1; the last is 0']),
         (None, "bad", ['"bad" failed in this run and has no lists', "ZeroDivision"]),
     ],
 )

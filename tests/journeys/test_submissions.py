@@ -120,6 +120,8 @@ def test_explain(harness: Cli) -> None:
         assert [user["k"] for user in explained(*given, "--user", "ann")] == [k]
     (user,) = explained("run", "--model", "popular", "--best", "1", "--metric", "Novelty@2")
     assert next(iter(user["metrics"])) == "Novelty@2"
+    novelty = ("explain", *BY_CONFIG, "--user", "ann", "--metric", "Novelty@2", "--verbose")
+    assert harness(*novelty)[2].count("read 8 events") == 1
 
 
 @pytest.mark.parametrize("code", ["SUB317", "SUB309", ""])

@@ -52,7 +52,7 @@ def users_of(run: Run, count: int | None) -> dict[str, Any]:
     groups = _groups(run, fold, list(values.values()), hits, count)
     rows = np.unique(np.concatenate([rows for orders in groups.values() for rows in orders]))
     users = fold.user_ids.gather(rows)
-    lists = fold.lists_of(users)
+    lists = fold.lists_by_model(users)
     if task is not None:
         _refuse_other_lists(fold, task, rows, lists, values)
     place = {row: at for at, row in enumerate(rows.tolist())}

@@ -14,6 +14,7 @@ from harness.comparison.compare import compare
 from harness.core.errors import DataError, HarnessError, UsageError
 from harness.metrics import parse
 from harness.results.run import read
+from harness.results.wording import answer
 
 POPULAR = {"MAP@3": [1.0, 0.5, 0.0, 0.0], "Recall@3": [1.0, 1.0, 0.0, 0.0]}
 LAST = {"MAP@3": [0.0, 0.5, 0.5, 0.0], "Recall@3": [0.0, 1.0, 1.0, 0.0]}
@@ -45,6 +46,17 @@ def test_figures_of_a_pair(folder: Path) -> None:
     best, stands, users = repr(sliced).splitlines()[:3]
     assert best.startswith("BEST  popular: MAP@3 0.3750 (")
     assert (stands, users[-24:]) == ("      tied with last", "k = 3 · 4 users · ffffff")
+
+
+def test_the_first_line_is_that_of_the_run(tmp_path: Path) -> None:
+    """Means of 3/8 and 1/4 are 3 and 2 times a chance of 1/8."""
+    chance = {"MAP@3": {"mean": 1 / 8, "sd": 0.1}}
+    folder = write_run(tmp_path / "run", {"popular": POPULAR, "last": LAST}, chance=chance)
+    compared = harness.compare(folder)
+    assert [model.lift for model in compared.models] == [3, 2]
+    (first, *_), (of_run, *_) = repr(compared).splitlines(), answer(read(folder).record)
+    assert first.endswith("), 3.0 × chance")
+    assert of_run == "BEST  popular: MAP@3 0.3750, 3.0 × chance"  # no interval is recorded
 
 
 def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:

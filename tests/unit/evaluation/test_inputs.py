@@ -72,7 +72,7 @@ def test_a_path_is_taken_as_it_is(here: Path) -> None:
     config, _ = config_of(None, {"data": data, "split": day}, {"m": Path("~/$l.csv")})
     tables = [table.path for table in config.layout().tables]
     assert tables == [Path("~", name) for name in ("a$b.csv", "$day.csv", "$$.csv")]
-    assert config.lists_of("m") == [str(here / "~" / "$l.csv")]
+    assert config.list_files("m") == [str(here / "~" / "$l.csv")]
 
 
 NO_MODELS: list[tuple[Any, ...]] = [

@@ -91,6 +91,15 @@ def test_repeats_have_means_of_their_own_and_a_metric_of_all_lists_has_no_users(
     assert {m: own.tolist() for m, own in table.items()} == {METRIC: [[1 / 2, 0], [1 / 2, 1]]}
 
 
+def test_a_model_has_one_mean() -> None:
+    """(5/9 + 5/6) / 2 = 25/36; to the last bit that of its estimate."""
+    first = {"ann": (2 / 3, 0), "bob": (0, 0), "cid": (1, 0)}
+    users, of = scored_folds(first, {"bob": (2 / 3, 0), "cid": (1, 0)})
+    mean = compared(users, of).means["one"]
+    assert mean == exactly(25 / 36)
+    assert mean == estimated(users, of)[0][ONE].mean == of.mean(ONE)
+
+
 def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     """To the last bit: sums, signs and intervals are those of the single set."""
     first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}

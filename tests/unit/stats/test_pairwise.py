@@ -15,7 +15,7 @@ from harness.metrics.scores import ScoreTable
 from harness.stats.figures import figures_of
 from harness.stats.folds import ScoredUsers
 from harness.stats.paired import Rules
-from harness.stats.pairwise import Comparison
+from harness.stats.pairwise import Comparison, compared_headline
 
 METRIC = parse("MAP@2")
 RNG = np.random.default_rng(4)
@@ -47,6 +47,12 @@ def test_a_pair_by_hand() -> None:
     # Of the signs of 1, 1/2 and 1/2, sums as far out as 1 come up in 6 of 8: 2, 1, 1, −2, −1, −1.
     assert pair.p_sign_flip == pytest.approx(6 / 8, abs=0.02)
     assert pair.verdict == "tied"
+
+
+def test_the_headline_says_where_lower_is_better() -> None:
+    result = replace(compared({"a": [1, 1], "b": [1, 1]}), better="lower")
+    scores = "BEST  a: MAP@2 1.0000 (0.5000 … 1.0000), the lower the better"
+    assert compared_headline(result, (0.5, 1.0)) == [scores, "      tied with b"]
 
 
 def test_the_interval_is_students_and_the_bootstraps_agrees() -> None:
