@@ -28,7 +28,9 @@ def compare(
     model: Annotated[
         list[str] | None, "Of runs, only this model and others named so; repeatable."
     ] = None,
-    pairs: Annotated[bool, "Print every difference, with its tests, as JSON and CSV do."] = False,
+    pairs: Annotated[
+        bool, "Print every difference, with its tests; JSON and CSV always have them."
+    ] = False,
     slices: Annotated[
         list[str] | None, "Slice users by activity, truth, repeats or a column; repeatable."
     ] = None,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from harness.cli.options import Quiet, Replace
-from harness.cli.output import note, say, to_type
+from harness.cli.output import fitting, note, say, to_type
 from harness.core.errors import DataError, printable
 
 
@@ -67,7 +68,10 @@ def init(
         ) from error
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(config.text, encoding="utf-8", newline="\n")
-    say(*config.lines, f"written to {printable(str(target))}")
+    say(
+        *(fitting(line, sys.stdout, 11) for line in config.lines),
+        f"written to {printable(str(target))}",
+    )
     if config.fault:
         note(config.fault)
         return 1

@@ -19,7 +19,7 @@ def list_(
     ],
     format_: Output = "table",
 ) -> None:
-    """List metrics, conventions, baselines, layouts or checks."""
+    """List metrics, conventions, baselines, layouts, checks or data sets."""
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":

@@ -33,7 +33,7 @@ Set = Annotated[
 ]
 Lists = Annotated[Path, typer.Argument(metavar="FILE", help="Lists in CSV (.gz, .zip) or Parquet.")]
 BesideLists = Annotated[
-    Path | None, typer.Argument(metavar="[CONFIG]", help="The same as --config CONFIG.")
+    Path | None, typer.Argument(metavar="CONFIG", help="The same as --config CONFIG.")
 ]
 Cut = Annotated[
     int | None, typer.Option(min=1, help="The cut-off where a metric is not named; 12.")

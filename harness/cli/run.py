@@ -31,8 +31,8 @@ def run(
     config_option: options.ConfigOption = None,
     out: Annotated[
         Path | None,
-        "The run folder, runs/<date>-<layout>-<fingerprint> by default; an earlier run in "
-        "it is replaced. By default only one of the same config is.",
+        "The run folder; an earlier run in it is replaced. By default one in runs/, named by "
+        "date, layout and fingerprint, where only a run of the same config is replaced.",
     ] = None,
     set_: options.Set = None,
     memory: Annotated[

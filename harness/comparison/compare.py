@@ -26,6 +26,7 @@ from harness.core.steps import of_one
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.results.record import Evaluation
 from harness.results.run import Run
+from harness.results.wording import set_line
 from harness.scoring.options import list_of
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
@@ -229,7 +230,7 @@ def _compare_runs(of: Sequence[Any], options: RunOptions) -> Compared:
 
 def _models(compared: Compared) -> Sheet:
     digits, hits = _digits(compared), compared.comparison.any_hit
-    evaluation, metric = compared.evaluation, compared.metric
+    metric = compared.metric
     columns: list[Column[ComparedModel]] = [
         Column("", lambda m: str(compared.models.index(m) + 1)),  # as in the matrix of verdicts
         Column("model", lambda m: printable(m.name), "name"),
@@ -240,10 +241,8 @@ def _models(compared: Compared) -> Sheet:
         Column("users above 0", lambda m: percent(hits[m.name])),
         Column("run", lambda m: printable(m.run), "whole", first_out=True),
     ]
-    which = [part for part in (evaluation.layout, evaluation.window) if part]
-    parts = [*which, f"k = {evaluation.k}", counted(compared.comparison.users, "user")]
     heading = headline(compared.comparison, compared.models[0].metrics[metric].ci95)
-    heading.append(f"evaluation set  {' · '.join(parts)} · {evaluation.fingerprint[:6]}")
+    heading.append(f"evaluation set  {set_line(compared.evaluation)}")
     heading += [f"note  {printable(note)}" for note in compared.notes]
     return Sheet.of(compared.models, columns, heading=heading, kept=4)
 

@@ -360,7 +360,7 @@ def explain_users(
     fold, k = solution.fold or solution.folds, by.k or solution.k or _K
     rows, judgments = _rows_of(users, solution, fold), solution.judgments
     values = user_scores(submitted.lists, judgments, [by])[by]
-    sign = -by.definition.sign  # an error is good where it is low
+    sign = -by.definition.sign  # of an error, low values are good
     goal = None if best_values is None else sign * best_values
     orders = [
         (worst_first(solution.users, sign * values, judgments.truth.sizes, goal), worst),
@@ -410,7 +410,7 @@ def _rows_of(users: Sequence[str], solution: Solution, fold: int) -> list[int]:
     return [row_of[user] for user in users]
 
 
-_NO_HISTORY = "without a history: a solution has no training events; --config in its place has them"
+_NO_HISTORY = "no history is shown: a solution has no training events; --config CONFIG has them"
 
 
 def _with_history(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness.core.errors import counted, printable
+from harness.core.errors import counted, printable, quoted
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
 from harness.scoring.score import left_out_lines
 from harness.stats.intervals import Interval
@@ -127,7 +127,7 @@ class ComparedSubmissions(Shown):
         for board in self.boards:
             ranks = _ranks(self, board)
             ranks.heading[:0] = headline(board.comparison, board.standings[0].ci95)
-            verdicts = verdict_sheets(board.comparison, pairs=pairs)
+            verdicts = verdict_sheets(board.comparison, pairs=pairs, noun="submission")
             for sheet in verdicts if len(self.boards) > 1 else ():
                 sheet.heading[0] = sheet.heading[0].replace("  ", f"  {board.name} · ", 1)
             sheets += [ranks, *verdicts]
@@ -162,7 +162,10 @@ class Ranking(ComparedSubmissions):
         last = boards.get("Private", self.boards[0])
         sheet = _ranks(self, last, boards.get("Public"))
         sheet.footing.extend(_notes(self))
-        return [sheet, *(pair_table(board.comparison) for board in self.boards if pairs)]
+        return [
+            sheet,
+            *(pair_table(board.comparison, noun="submission") for board in self.boards if pairs),
+        ]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a leaderboard and submission, in full precision; and of the refused."""
@@ -222,7 +225,9 @@ def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = N
             Column("moved", moved),
             Column("public", lambda standing: number(means[standing.submission], digits)),
         ]
-    columns.append(Column("tied with", lambda standing: _first(standing.tied), "words"))
+    columns.append(
+        Column("tied with", lambda standing: _first(map(quoted, standing.tied)), "words")
+    )
     parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6]]
     parts += [f"randomization test, {comparison.flips:,} draws"]
     pairs = counted(len(comparison.pairs), "pair")
@@ -238,7 +243,11 @@ def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = N
         f"are really {behind}",
         "tied with  those that the test cannot tell apart from it",
     ]
-    near = [f"{p.one} and {p.other} ({p.verdict})" for p in comparison.pairs if p.borderline]
+    near = [
+        f"{quoted(p.one)} and {quoted(p.other)} ({p.verdict})"
+        for p in comparison.pairs
+        if p.borderline
+    ]
     if near:
         footing.append(
             f"borderline  {_first(near)}: other draws could say otherwise; more --resamples leave "
@@ -247,10 +256,11 @@ def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = N
     return Sheet.of(board.standings, columns, heading=heading, footing=footing, kept=4)
 
 
-def _first(names: Sequence[str]) -> str:
-    """Return names, or the first of many."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(printable, names[:_SHOWN])) + more
+def _first(texts: Iterable[str]) -> str:
+    """Return texts in a line, or the first of many."""
+    shown = list(map(printable, texts))
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return ", ".join(shown[:_SHOWN]) + more
 
 
 def _notes(compared: ComparedSubmissions) -> list[str]:
@@ -266,5 +276,5 @@ def _notes(compared: ComparedSubmissions) -> list[str]:
             parts.append(f"{counted(len(warnings), 'warning')}: {', '.join(warnings)}")
         if parts:
             names.setdefault("; ".join(parts), []).append(name)
-    lines += [f"note  {_first(same)}: {text}" for text, same in names.items()]
+    lines += [f"note  {_first(map(quoted, same))}: {text}" for text, same in names.items()]
     return lines + [f"not ranked  {printable(n)}: {why}" for n, why in compared.refused.items()]

@@ -103,7 +103,7 @@ class Line:
                 self._drawn = True
 
     def _shown(self, width: int | None) -> str:
-        """Return the line; of what has no room the bar goes first, then the time that is left."""
+        """Return the line. Where room is short, it leaves out the bar, then the time left."""
         from rich.cells import cell_len
         from tqdm import tqdm  # slow to import
 
@@ -210,7 +210,7 @@ def doing(text: str, total: float | None = None, unit: str = "") -> Iterator[Sta
 
 
 class Observer:
-    """What hears how far an evaluation is: the seconds of its steps, and lines of the log."""
+    """Takes the seconds of an evaluation's steps, shows each step, and writes to the log."""
 
     def __init__(self, label: str = "") -> None:
         self.label, self.seconds = label, dict[str, float]()

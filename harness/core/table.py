@@ -90,13 +90,16 @@ class Sheet:
 
 def plain(sheet: Sheet) -> str:
     """Return the sheet as text for a file or a pipe."""
+    from rich.cells import cell_len  # some letters take two columns
+
     cells = [sheet.titles, *sheet.rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    sides = [str.rjust if column.kind == "number" else str.ljust for column in sheet.columns]
-    table = [
-        "  ".join(side(cell, w) for side, cell, w in zip(sides, row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+
+    def padded(column: Column[Any], cell: str, width: int) -> str:
+        room = " " * (width - cell_len(cell))
+        return room + cell if column.kind == "number" else cell + room
+
+    table = ["  ".join(map(padded, sheet.columns, row, widths)).rstrip() for row in cells]
     return "\n".join(spaced([sheet.heading, table, sheet.footing], ""))
 
 

@@ -335,7 +335,7 @@ SAYS = {
     "tune tuned.toml --search grid --force": [
         "read 9 events, T",
         "inner evaluation set: 2 users, 2 candidates, T",
-        "popular: 3 trials, T",  # as it is, and with a window of 1 day and of 2
+        "popular: 2 trials, T",  # with a window of 1 day and of 2
     ],
 }
 
