@@ -59,9 +59,9 @@ class Command(TyperCommand):
             title = _GROUP_OF.get(max(param.opts, key=len), "Options")
             if title == "Config and truth" and not has_config:  # --items of synth is a number
                 title = "Options"
-            if param.param_type_name == "argument":
-                title = "Arguments"
-            if record is not None:
+            if record is not None and param.param_type_name == "argument":
+                groups["Arguments"].append((name_of(param), record[1]))
+            elif record is not None:
                 option, text = record
                 option = _TYPE.sub(lambda kind: _VALUES.get(kind[1], kind[1]), option).strip()
                 groups[title].append((option, text))

@@ -15,7 +15,10 @@ from harness.cli.output import show_parts
 def list_(
     topic: Annotated[
         Literal["metrics", "conventions", "baselines", "layouts", "checks", "datasets"],
-        typer.Argument(metavar="TOPIC", help="What to list."),
+        typer.Argument(
+            metavar="TOPIC",
+            help="What to list: metrics, conventions, baselines, layouts, checks or datasets.",
+        ),
     ],
     format_: Output = "table",
 ) -> None:
