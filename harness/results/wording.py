@@ -231,7 +231,7 @@ def tuned_models(record: RunRecord) -> str:
 
 def set_line(evaluation: Evaluation, *, short: bool = False) -> str:
     """Return an evaluation set in a line; `short`: without what all folds have in common."""
-    users = counted(evaluation.users, "user" if evaluation.funnel else "different user")
+    users = counted(evaluation.users, "different user" if evaluation.candidates is None else "user")
     if evaluation.funnel and evaluation.in_window != evaluation.users:
         users = f"{evaluation.users:,} of {counted(evaluation.in_window, 'user')}"
     parts = [users]
