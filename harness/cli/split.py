@@ -20,8 +20,8 @@ def split(
     config_option: options.ConfigOption = None,
     public_share: Annotated[
         float | None,
-        "Of the evaluated users on the public leaderboard. Default: the largest of "
-        "[compare] public_shares.",
+        "The share of the evaluated users on the public leaderboard; by default the largest "
+        "of [compare] public_shares.",
     ] = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,

@@ -239,9 +239,9 @@ def _ranks(compared: ComparedSubmissions, board: Board, public: Board | None = N
         heading.append(f"rank 1 is the highest: by {compared.metric} neither end is better")
     ahead, behind = comparison.words
     footing = [
-        f"could be   from right behind those that are really {ahead} to right before those that "
-        f"are really {behind}",
-        "tied with  those that the test cannot tell apart from it",
+        f"could be   ranks behind all that are really {ahead}, and before all that are really "
+        f"{behind}",
+        "tied with  the test finds no difference to these",
     ]
     near = [
         f"{quoted(p.one)} and {quoted(p.other)} ({p.verdict})"
