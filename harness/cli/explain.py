@@ -34,8 +34,8 @@ def explain(
         typer.Option(
             "--worst",
             min=0,
-            help="Show the N users for whom the model lost most to the run's best one; for that one, "
-            "or a file of lists, the N with the lowest values.",
+            help="Show the N users for whom the model lost most to the run's best one; for that "
+            "one, or a file of lists, the N with the lowest values.",
         ),
     ] = 0,
     best: Annotated[

@@ -521,8 +521,7 @@ def _history_sheet(user: Explanation, heading: list[str]) -> Sheet:
         Column("title", lambda event: printable(user.titles.get(event.item, "")), "name"),
         Column("type", lambda event: printable(event.type or ""), "name"),
     ]
-    filled = [c for c in columns if c.title == "item" or any(map(c.cell, events))]
-    return Sheet.of(events, filled, heading=heading)
+    return Sheet.of(events, columns, heading=heading).filled()
 
 
 _Row = tuple[ListPosition, ...]

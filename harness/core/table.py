@@ -8,7 +8,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
@@ -76,6 +76,12 @@ class Sheet:
         """Return the sheet of some columns with a row a record; `attributes` are the others."""
         rows = [[column.cell(record) for column in columns] for record in records]
         return cls(columns, rows, **attributes)
+
+    def filled(self) -> Self:
+        """Return the sheet without columns whose cells are all empty."""
+        kept = [i for i, cells in enumerate(zip(*self.rows, strict=True)) if any(cells)]
+        columns = [self.columns[i] for i in kept]
+        return replace(self, columns=columns, rows=[[row[i] for i in kept] for row in self.rows])
 
     @property
     def titles(self) -> list[str]:
