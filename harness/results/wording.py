@@ -31,7 +31,7 @@ def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
         Column(first, partial(_mean, first, digits)),
         Column("95 % interval", partial(_spread, first, digits)),
         Column("lift", times),
-        Column(title, partial(standing, record), "words"),
+        Column(title, partial(standing, record), "words", firm=True),
         *(Column(name, partial(_mean, name, 4)) for name in rest),
     ]
     if verbose:
