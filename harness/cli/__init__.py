@@ -32,13 +32,14 @@ from harness.cli import (
     validate,
 )
 from harness.cli.forms import instead_of
-from harness.cli.help import Command
+from harness.cli.help import Command, Commands
 from harness.cli.options import declared
 from harness.cli.output import Stream, guard_streams, logged
 from harness.core.errors import INTERRUPTED, HarnessError, printable
 
 app = typer.Typer(
     name="harness",
+    cls=Commands,
     help="One evaluation of recommender systems: same users, candidates, truth and k for all.",
     no_args_is_help=True,
     add_completion=False,

@@ -15,8 +15,8 @@ def check(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     at_least: Annotated[
         list[str] | None,
-        'As "MAP@12 of mine >= popular", "MAP@12 of mine >= 0.02" or "MAP@12 of mine '
-        'better than popular" (by the paired test); repeatable.',
+        'A condition, such as "MAP@12 of mine >= popular", "MAP@12 of mine >= 0.02" or "MAP@12 of '
+        'mine better than popular" (by the paired test); repeatable.',
         "CONDITION",
     ] = None,
     quiet: Quiet = False,
@@ -24,7 +24,7 @@ def check(
 ) -> int:
     """Check conditions on the scores of a run, as in CI.
 
-    The exit status is 1 where one does not hold.
+    The exit status is 1 if one does not hold.
     """
     from harness.comparison.check import check as check_run
 

@@ -21,19 +21,19 @@ def compare(
             help="Folders of runs; or two or more submissions, with --solution or --config.",
         ),
     ],
-    metric: Annotated[list[str] | None, "As MAP@12; the first by default."] = None,
+    metric: Annotated[list[str] | None, "The metric, such as MAP@12; by default the first."] = None,
     k: options.Cut = None,
     baseline: Annotated[str | None, "Compare all with this model, not every two."] = None,
-    all_pairs: Annotated[bool, "Every two, whatever baseline the run has."] = False,
-    model: Annotated[
-        list[str] | None, "Of runs, only this model and others named so; repeatable."
-    ] = None,
-    pairs: Annotated[bool, "Print every difference, with its tests, as JSON and CSV do."] = False,
+    all_pairs: Annotated[bool, "Compare every two models, even if the run has a baseline."] = False,
+    model: Annotated[list[str] | None, "Of runs, compare only this model; repeatable."] = None,
+    pairs: Annotated[
+        bool, "Print every difference, with its tests; JSON and CSV always have them."
+    ] = False,
     slices: Annotated[
         list[str] | None, "Slice users by activity, truth, repeats or a column; repeatable."
     ] = None,
     public_share: Annotated[
-        list[float] | None, "Users on the public leaderboard; repeatable."
+        list[float] | None, "The share of users on the public leaderboard, such as 0.3; repeatable."
     ] = None,
     correction: options.Correction = None,
     resamples: options.Resamples = None,
@@ -48,7 +48,8 @@ def compare(
 ) -> None:
     """Compare models on one evaluation set, or submissions.
 
-    What is not named is as in the first run's config, or as in --config. CSV has the pairs.
+    Settings that you do not name are those of the first run's config, or of --config. CSV has
+    the pairs.
     """
     from harness.comparison.compare import compare as compare_models
 

@@ -28,30 +28,34 @@ def explain(
     ] = None,
     repeat: options.Repeat = 0,
     fold: options.Fold = None,
-    user: Annotated[list[str] | None, "Whose; repeatable."] = None,
+    user: Annotated[list[str] | None, "The id of a user to show; repeatable."] = None,
     worst: Annotated[
         int,
         typer.Option(
             "--worst",
             min=0,
-            help="So many users for whom the model lost most against the best one of the run; of "
-            "a file, and of the best one, those with the lowest values.",
+            help="Show the N users for whom the model lost most to the run's best one; for that "
+            "one, or a file of lists, the N with the lowest values.",
         ),
     ] = 0,
     best: Annotated[
-        int, typer.Option("--best", min=0, help="So many users with the best values.")
+        int, typer.Option("--best", min=0, help="Show the N users with the best values.")
     ] = 0,
     most_different: Annotated[
         int,
         typer.Option(
             "--most-different",
             min=0,
-            help="So many users for whom two models differ most: --model A --model B.",
+            help="Show the N users for whom two models differ most: --model A --model B.",
         ),
     ] = 0,
-    metric: Annotated[str | None, "What users are ordered by, and the cut-off."] = None,
-    k: Annotated[int | None, "The cut-off, by MAP; 12."] = None,
-    all_: Annotated[bool, "Every metric and convention as well."] = False,
+    metric: Annotated[str | None, "The metric that orders users, with its cut-off."] = None,
+    k: Annotated[
+        int | None, "The cut-off if you name no metric: MAP@k orders users; by default 12."
+    ] = None,
+    all_: Annotated[
+        bool, "Print every metric and convention, too; JSON always has them, CSV never."
+    ] = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: options.Output = "table",

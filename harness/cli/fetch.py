@@ -14,7 +14,10 @@ from harness.core.errors import printable
 
 def fetch(
     name: Annotated[
-        str, typer.Argument(help="The data set, such as ml-1m: harness list datasets shows all.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="The data set, such as ml-1m: harness list datasets shows all."
+        ),
     ],
     out: Annotated[Path | None, "The folder to make; data/NAME by default."] = None,
     quiet: Quiet = False,

@@ -94,4 +94,4 @@ def _typed(context: typer.Context) -> list[tuple[str, Any]]:
 def name_of(param: Any) -> str:
     """Return the long name of an option, or how the help calls an argument."""
     first: str = param.opts[0]
-    return first if first.startswith("-") else (param.metavar or first).strip("[]")
+    return first if first.startswith("-") else param.metavar or first

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+
+from harness.cli.forms import name_of
 
 GROUPS = {
     "Config and truth": "solution config set sample items",
@@ -27,19 +29,39 @@ _LEFT = 28
 """Columns of an option and its value; a longer one has a line of its own."""
 
 
+class Commands(TyperGroup):
+    """All commands; its help shows the first sentence of each, whole."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, each beside what it does."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, command.get_short_help_str(999)) for name, command in self.commands.items()]
+            )
+
+
 class Command(TyperCommand):
     """A command whose help is plain text in two columns, with a title above each group."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what stands behind the command's name in its usage."""
+        arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]
+        names = (name_of(p) if p.required else f"[{name_of(p)}]" for p in arguments)
+        return ["[OPTIONS]", *names]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, the command's own options, and the groups that it shares."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         groups |= {title: [] for title in GROUPS}
+        has_config = any("--config" in param.opts for param in self.get_params(ctx))
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             title = _GROUP_OF.get(max(param.opts, key=len), "Options")
-            if param.param_type_name == "argument":
-                title = "Arguments"
-            if record is not None:
+            if title == "Config and truth" and not has_config:  # --items of synth is a number
+                title = "Options"
+            if record is not None and param.param_type_name == "argument":
+                groups["Arguments"].append((name_of(param), record[1]))
+            elif record is not None:
                 option, text = record
                 option = _TYPE.sub(lambda kind: _VALUES.get(kind[1], kind[1]), option).strip()
                 groups[title].append((option, text))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from harness.cli.options import Quiet, Replace
-from harness.cli.output import note, say, to_type
+from harness.cli.output import fitting, note, say, to_type
 from harness.core.errors import DataError, printable
 
 
@@ -21,25 +22,30 @@ def init(
             "or DuckDB as shop.sqlite::orders.",
         ),
     ],
-    out: Annotated[Path | None, "The config to write; the log's name with .toml here."] = None,
-    user_column: Annotated[str | None, "Default: by its name."] = None,
-    item_column: Annotated[str | None, "Default: by its name."] = None,
-    time_column: Annotated[str | None, "Default: by its name."] = None,
+    out: Annotated[
+        Path | None, "The config to write; by default the log's name with .toml, here."
+    ] = None,
+    user_column: Annotated[str | None, "The column of users. By default found by its name."] = None,
+    item_column: Annotated[str | None, "The column of items. By default found by its name."] = None,
+    time_column: Annotated[str | None, "The column of times. By default found by its name."] = None,
     time_format: Annotated[
-        str | None, "iso, epoch_s, _ms, _us or a pattern such as %d.%m.%Y."
+        str | None,
+        "How times are written: iso, epoch_s, epoch_ms, epoch_us or a pattern such as %d.%m.%Y.",
     ] = None,
     header: Annotated[
         str | None, "The columns of a file without a header line, as user,item,time.", "NAMES"
     ] = None,
     separator: Annotated[str | None, "What stands between fields."] = None,
-    encoding: Annotated[str | None, "latin-1 or cp1252; UTF-8 by default."] = None,
+    encoding: Annotated[
+        str | None, "The encoding of the file, latin-1 or cp1252; by default UTF-8."
+    ] = None,
     force: Replace = False,
     quiet: Quiet = False,
 ) -> int:
     """Write a config for a log; it says what it guessed.
 
-    The log is read whole, to see whether it can be, and to choose what is held out. Nothing is
-    asked, and what is guessed is yours to change.
+    It reads the whole log, to check it and to choose what is held out. It asks nothing: change what
+    it guessed in the config.
     """
     from harness.core.io import refuse_overwriting, whole_file, written
     from harness.init.guess import config_for
@@ -67,7 +73,10 @@ def init(
         ) from error
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(config.text, encoding="utf-8", newline="\n")
-    say(*config.lines, f"written to {printable(str(target))}")
+    say(
+        *(fitting(line, sys.stdout, 11) for line in config.lines),
+        f"written to {printable(str(target))}",
+    )
     if config.fault:
         note(config.fault)
         return 1

@@ -23,16 +23,17 @@ def leaderboard(
         ),
     ] = None,
     metric: Annotated[
-        list[str] | None, "As MAP@12; the first of most runs, or the competition's, by default."
+        list[str] | None,
+        "The metric, such as MAP@12; by default the first of most runs, or the competition's.",
     ] = None,
     k: options.Cut = None,
     sort: Annotated[
         Literal["score", "date", "model", "run"] | None,
         "Best first (score, by default), latest first, or by name.",
     ] = None,
-    model: Annotated[str | None, "Only names that hold this text."] = None,
+    model: Annotated[str | None, "Show only models whose names hold this text."] = None,
     evaluation_set: Annotated[
-        str | None, "Only the evaluation set whose fingerprint begins so."
+        str | None, "Show only the evaluation set whose fingerprint begins with this."
     ] = None,
     correction: options.Correction = None,
     resamples: options.Resamples = None,
@@ -46,10 +47,10 @@ def leaderboard(
 ) -> int:
     """Rank the runs of a folder, or submissions.
 
-    Of runs it shows the best of every model, by evaluation set.
+    Of runs it shows the best score of every model, by evaluation set.
 
-    Of submissions: their ranks, who is tied with whom by the paired test, and how far a rank could
-    move. One that cannot be scored is left out, with the reason, and the exit status is 1.
+    Of submissions it shows the ranks, which are tied by the paired test, and how far a rank could
+    move. It leaves out those that cannot be scored, with the reason; then the exit status is 1.
     """
     from harness.comparison.leaderboard import leaderboard as rank
 

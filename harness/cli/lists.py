@@ -15,11 +15,14 @@ from harness.cli.output import show_parts
 def list_(
     topic: Annotated[
         Literal["metrics", "conventions", "baselines", "layouts", "checks", "datasets"],
-        typer.Argument(metavar="TOPIC", help="What to list."),
+        typer.Argument(
+            metavar="TOPIC",
+            help="What to list: metrics, conventions, baselines, layouts, checks or datasets.",
+        ),
     ],
     format_: Output = "table",
 ) -> None:
-    """List metrics, conventions, baselines, layouts or checks."""
+    """List metrics, conventions, baselines, layouts, checks or data sets."""
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":

@@ -21,7 +21,7 @@ ConfigArgument = Annotated[
     Path | None, typer.Argument(metavar="CONFIG", help="A config file (TOML).", show_default=False)
 ]
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", metavar="CONFIG", help="The same, named by an option.")
+    Path | None, typer.Option("--config", metavar="CONFIG", help="The same as the argument CONFIG.")
 ]
 Set = Annotated[
     list[str] | None,
@@ -33,19 +33,21 @@ Set = Annotated[
 ]
 Lists = Annotated[Path, typer.Argument(metavar="FILE", help="Lists in CSV (.gz, .zip) or Parquet.")]
 BesideLists = Annotated[
-    Path | None, typer.Argument(metavar="[CONFIG]", help="The same as --config CONFIG.")
+    Path | None, typer.Argument(metavar="CONFIG", help="The same as --config CONFIG.")
 ]
 Cut = Annotated[
-    int | None, typer.Option(min=1, help="The cut-off where a metric is not named; 12.")
+    int | None, typer.Option(min=1, help="The cut-off if you name no metric; by default 12.")
 ]
 Force = Annotated[bool, "Score a file with errors as it stands."]
-Replace = Annotated[bool, "Replace the file --out."]
-Strict = Annotated[bool, "Warnings are errors."]
-Correction = Annotated[Literal["holm", "bh"] | None, "Of p values, for the number of pairs."]
-Resamples = Annotated[int | None, "B, of the bootstrap and of the randomization test."]
+Replace = Annotated[bool, "Replace the file that --out names."]
+Strict = Annotated[bool, "Treat warnings as errors."]
+Correction = Annotated[
+    Literal["holm", "bh"] | None, "How to correct p values for the number of pairs."
+]
+Resamples = Annotated[int | None, "How many draws the bootstrap and the randomization test make."]
 Seed = Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal results.")]
-Repeat = Annotated[int, "Which of its repeats."]
-Fold = Annotated[int | None, "Which of a run's folds, 1 the earliest; the last."]
+Repeat = Annotated[int, "Which of the model's repeats."]
+Fold = Annotated[int | None, "Which fold of the run, 1 is the earliest; by default the last."]
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -53,12 +55,12 @@ Jobs = Annotated[
         "-j",
         min=1,
         metavar="N",
-        help="How many processes may work side by side, where memory allows; 1 by default. Same "
-        "results.",
+        help="How many processes may work side by side, if memory allows; by default 1. The "
+        "results are the same.",
     ),
 ]
 Quiet = Annotated[
-    bool, "Print the result, with its notes, and errors alone: no bars, warnings, next steps."
+    bool, "Print only the result with its notes, and errors: no bars, warnings or next steps."
 ]
 Verbose = Annotated[bool, "Say on standard error what each step did, and how long it took."]
 Output = Annotated[Format, "What to print."]
@@ -158,7 +160,7 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
 def single(values: list[str] | None, option: str) -> str | None:
     """Return the value of an option that is taken once; refuse several."""
     if values and len(values) > 1:
-        raise UsageError(f"{option}: one is compared by; found {' and '.join(values)}")
+        raise UsageError(f"{option}: name one metric; found {' and '.join(values)}")
     return values[0] if values else None
 
 

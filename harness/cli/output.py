@@ -64,7 +64,16 @@ def say(*lines: object) -> None:
 
 def note(text: str) -> None:
     """Print what is no result on standard error; ``--quiet`` leaves it out."""
-    _notes.warning("%s", text)
+    _notes.warning("%s", fitting(text, sys.stderr, 6) if text.startswith("note  ") else text)
+
+
+def fitting(line: str, stream: TextIO, indent: int) -> str:
+    """Return a line, broken between words if `stream` is a terminal."""
+    if not stream.isatty():
+        return line
+    from harness.core.terminal import wrapped  # it takes Rich
+
+    return "\n".join(wrapped(line, shutil.get_terminal_size().columns, indent))
 
 
 def to_type(*arguments: str) -> str:

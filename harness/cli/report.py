@@ -20,11 +20,11 @@ def report(
         typer.Option(
             "--users",
             min=1,
-            help="Add so many users to look at one by one, such as 600: each model's worst and "
+            help="Add this many users to look at one by one, such as 600: each model's worst and "
             "best, those where the two best models differ most, and random ones.",
         ),
     ] = None,
-    force: Annotated[bool, "Replace any file --out."] = False,
+    force: Annotated[bool, "Replace the file that --out names, whatever it is."] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a run as one HTML page.

@@ -31,19 +31,19 @@ def run(
     config_option: options.ConfigOption = None,
     out: Annotated[
         Path | None,
-        "The run folder, runs/<date>-<layout>-<fingerprint> by default; an earlier run in "
-        "it is replaced. By default only one of the same config is.",
+        "The run folder; an earlier run in it is replaced. By default one in runs/, named by "
+        "date, layout and fingerprint, where only a run of the same config is replaced.",
     ] = None,
     set_: options.Set = None,
     memory: Annotated[
         str | None,
-        "How much may be used, such as 4GB, at least 1GB; what is free by default. Where "
-        "all events need more, users are evaluated in buckets that are kept on disk.",
+        "How much memory to use, such as 4GB, at least 1GB; by default what is free. If the "
+        "events need more, users are evaluated in buckets on disk.",
         "SIZE",
     ] = None,
     engine: Annotated[
         Literal["local", "spark"],
-        "Where it is worked on: this process, or Spark's workers (docs/scale.md).",
+        "Where the work is done: in this process, or by Spark's workers (docs/scale.md).",
     ] = "local",
     master: Annotated[
         str | None,
@@ -56,7 +56,9 @@ def run(
     buckets: Annotated[
         int | None,
         typer.Option(
-            min=1, max=4096, help="Of users, on Spark. Default: as many as the data asks for."
+            min=1,
+            max=4096,
+            help="How many buckets of users Spark makes; by default as many as the data needs.",
         ),
     ] = None,
     tables: Annotated[
@@ -75,14 +77,14 @@ def run(
         "same data, settings, code and packages.",
     ] = False,
     model: Annotated[
-        list[str] | None, "Evaluate this one, and what it is made of, alone; repeatable."
+        list[str] | None, "Evaluate only this model, and those it is made of; repeatable."
     ] = None,
     jobs: options.Jobs = None,
     recommendations: Annotated[
         bool,
         typer.Option(
-            help="Whether recommendations.parquet holds the lists, by which explain, score "
-            "and submit need no model to learn again."
+            help="Write the lists to recommendations.parquet, so that explain, score and submit "
+            "need not fit models again."
         ),
     ] = True,
     debug: Annotated[

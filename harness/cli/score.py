@@ -20,9 +20,9 @@ from harness.scoring.options import SubmissionOptions
 def score(
     context: typer.Context,
     file: options.Lists,
-    metric: Annotated[list[str] | None, "As MAP@12; repeatable."] = None,
+    metric: Annotated[list[str] | None, "A metric, such as MAP@12; repeatable."] = None,
     k: options.Cut = None,
-    conventions: Annotated[bool, "MAP@k as every tool would print it."] = False,
+    conventions: Annotated[bool, "Print MAP@k as other tools compute it."] = False,
     strict: options.Strict = False,
     force: options.Force = False,
     codabench: Annotated[Path | None, "Write scores.json there, for Codabench.", "FOLDER"] = None,

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 from harness.cli import options
-from harness.cli.output import note, say, to_type
+from harness.cli.output import fitting, note, say, to_type
 from harness.core.errors import counted
 
 if TYPE_CHECKING:
     from harness.hosting.split import SplitFolder
-
-_INDENT = 7
-"""Of what follows below a label, as in tables."""
 
 
 def split(
@@ -24,8 +20,8 @@ def split(
     config_option: options.ConfigOption = None,
     public_share: Annotated[
         float | None,
-        "Of the evaluated users on the public leaderboard. Default: the largest of "
-        "[compare] public_shares.",
+        "The share of the evaluated users on the public leaderboard; by default the largest "
+        "of [compare] public_shares.",
     ] = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
@@ -49,21 +45,13 @@ def split(
         users = f"{counted(evaluation.users, 'user')}, {record.public:,} public"
         about = [evaluation.fingerprint[:6], evaluation.window, f"k = {evaluation.k}"]
         line = " · ".join([*filter(None, about), f"{users}, {record.private:,} private"])
-        say("", _wrapped(f"evaluation set  {line}", sys.stdout))
+        say("", fitting(f"evaluation set  {line}", sys.stdout, 7))
         if fold is not folds[-1]:
             say("")
     say("next  " + to_type("score", "FILE", *_options(folds[-1])))
     reasons = [f"no config.toml: {f.record.config}" for f in folds if f.record.config]
     for line in dict.fromkeys([*reasons, *written.notes]):
-        note(_wrapped(f"note  {line}", sys.stderr))
-
-
-def _wrapped(line: str, stream: TextIO) -> str:
-    if not stream.isatty():
-        return line
-    from harness.core.terminal import wrapped  # it takes Rich
-
-    return "\n".join(wrapped(line, shutil.get_terminal_size().columns, _INDENT))
+        note(f"note  {line}")
 
 
 def _options(fold: SplitFolder) -> list[str]:

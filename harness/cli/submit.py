@@ -14,7 +14,7 @@ from harness.core.errors import counted
 
 def submit(
     context: typer.Context,
-    model: Annotated[str, "Which of its models."],
+    model: Annotated[str, "Which model of the config or the run."],
     out: Annotated[Path, "The file to write: .csv or .csv.gz."],
     source: Annotated[
         Path | None,
@@ -25,8 +25,8 @@ def submit(
     fold: options.Fold = None,
     all_events: Annotated[
         bool,
-        "For an upload: learn from the evaluated days too, and write the ids that the "
-        "competition asks for alone; such a file is not to be scored on this evaluation set.",
+        "For an upload: learn from the evaluated days, too, and write only the ids that the "
+        "competition asks for. Do not score such a file on this evaluation set.",
     ] = False,
     set_: options.Set = None,
     quiet: options.Quiet = False,
@@ -34,9 +34,9 @@ def submit(
 ) -> None:
     """Write a model's lists as an upload.
 
-    It has lists for everyone whom the competition asks for.
+    It has a list for every user that the competition asks for.
 
-    From a run's folder nothing learns again.
+    From a run's folder, no model learns again.
     """
     from harness import config as config_
     from harness.core.io import exists

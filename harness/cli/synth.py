@@ -13,7 +13,8 @@ from harness.cli.output import say
 
 def synth(
     layout: Annotated[
-        Literal["hm", "ponpare", "kion"], typer.Argument(help="The competition to imitate.")
+        Literal["hm", "ponpare", "kion"],
+        typer.Argument(metavar="LAYOUT", help="The competition to imitate: hm, ponpare or kion."),
     ],
     out: Annotated[Path, "The folder to write to."],
     users: Annotated[int | None, "How many users."] = None,

@@ -16,17 +16,18 @@ from harness.core.params import MOST_TRIALS
 def tune(
     config: options.ConfigArgument = None,
     config_option: options.ConfigOption = None,
-    model: Annotated[list[str] | None, "Only this model, and others named so; repeatable."] = None,
+    model: Annotated[list[str] | None, "Tune only this model; repeatable."] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, max=MOST_TRIALS, help="How many a model; 30.")
+        int | None,
+        typer.Option(min=1, max=MOST_TRIALS, help="How many trials of each model; by default 30."),
     ] = None,
     search: Annotated[
-        Literal["random", "grid", "tpe"] | None, "The order of trials; random."
+        Literal["random", "grid", "tpe"] | None, "How parameters are chosen; by default random."
     ] = None,
     set_: options.Set = None,
     out: Annotated[
         Path | None,
-        "The config to write, with the best parameters; CONFIG with -tuned in its name.",
+        "The config to write, with the best parameters; by default CONFIG with -tuned in its name.",
     ] = None,
     force: options.Replace = False,
     fresh: Annotated[
@@ -41,7 +42,8 @@ def tune(
 ) -> None:
     """Search the parameters of models on an inner split of train.
 
-    The evaluation set is not looked at: harness run scores what is found. CSV has all trials.
+    It does not look at the evaluation set: harness run scores the best parameters. CSV has all
+    trials.
     """
     from harness import config as config_
     from harness.core.io import refuse_overwriting

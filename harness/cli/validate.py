@@ -27,8 +27,10 @@ def leave_processors() -> None:
 @options.of_submissions(without=("keep_users_without_items",))
 def validate(
     file: options.Lists,
-    k: Annotated[int | None, "The longest list, if not the competition's."] = None,
-    fix: Annotated[Path | None, "Write the file there, mended.", "OUT"] = None,
+    k: Annotated[
+        int | None, "How many items a list may have, if not as many as in the competition."
+    ] = None,
+    fix: Annotated[Path | None, "Write the mended file there.", "OUT"] = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -26,6 +26,7 @@ from harness.core.steps import of_one
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.results.record import Evaluation, over_chance
 from harness.results.run import Run
+from harness.results.wording import set_line
 from harness.scoring.options import list_of
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
@@ -241,7 +242,7 @@ def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
 
 def _models(compared: Compared) -> Sheet:
     digits, hits = _digits(compared), compared.comparison.any_hit
-    evaluation, metric = compared.evaluation, compared.metric
+    metric = compared.metric
     columns: list[Column[ComparedModel]] = [
         Column("", lambda m: str(compared.models.index(m) + 1)),  # as in the matrix of verdicts
         Column("model", lambda m: printable(m.name), "name"),
@@ -252,11 +253,9 @@ def _models(compared: Compared) -> Sheet:
         Column("users above 0", lambda m: percent(hits[m.name])),
         Column("run", lambda m: printable(m.run), "whole", first_out=True),
     ]
-    which = [part for part in (evaluation.layout, evaluation.window) if part]
-    parts = [*which, f"k = {evaluation.k}", counted(compared.comparison.users, "user")]
     best = compared.models[0]
     heading = compared_headline(compared.comparison, best.metrics[metric].ci95, best.lift)
-    heading.append(f"evaluation set  {' · '.join(parts)} · {evaluation.fingerprint[:6]}")
+    heading.append(f"evaluation set  {set_line(compared.evaluation)}")
     heading += [f"note  {printable(note)}" for note in compared.notes]
     return Sheet.of(compared.models, columns, heading=heading, kept=4)
 
@@ -266,21 +265,23 @@ def _digits(compared: Compared) -> int:
 
 
 def _sliced(compared: Compared, by: str) -> Sheet:
-    """Return the table of one column's slices, a column a model."""
+    """Return the table of one column's slices, in each a row a model."""
     digits, parts = _digits(compared), [part for part in compared.slices if part.by == by]
+    first = compared.models[0].name
 
-    def mean(name: str, part: Slice) -> str:
-        estimate = part.models[name]
-        bounds = "" if estimate.ci95 is None else f" ({ends(estimate.ci95, digits)})"
-        return number(estimate.mean, digits) + bounds
+    def once(text: Callable[[Slice], str], row: tuple[Slice, str]) -> str:
+        return text(row[0]) if row[1] == first else ""
 
-    columns: list[Column[Slice]] = [
-        Column(by, lambda part: printable(part.label), "words"),
-        Column("users", lambda part: f"{part.users:,}"),
-        Column("", lambda part: "few" if part.small else ""),
-        *(Column(printable(m.name), partial(mean, m.name)) for m in compared.models),
+    columns: list[Column[tuple[Slice, str]]] = [
+        Column(by, partial(once, lambda part: printable(part.label)), "words"),
+        Column("users", partial(once, lambda part: f"{part.users:,}")),
+        Column("", partial(once, lambda part: "few" if part.small else "")),
+        Column("model", lambda row: printable(row[1]), "name"),
+        Column(compared.metric, lambda row: number(row[0].models[row[1]].mean, digits)),
+        Column("95 % interval", lambda row: ends(row[0].models[row[1]].ci95, digits)),
     ]
     heading = [f"slices  {compared.metric} by {printable(column_title(by))}"]
     few = ["few    under 100 users, or under 10 with any: too few to tell models apart"]
     footing = few if any(part.small for part in parts) else []
-    return Sheet.of(parts, columns, heading=heading, footing=footing, kept=4)
+    rows = [(part, model.name) for part in parts for model in compared.models]
+    return Sheet.of(rows, columns, heading=heading, footing=footing, kept=len(columns))

@@ -366,7 +366,7 @@ def explain_users(
     fold, k = solution.fold or solution.folds, by.k or solution.k or _K
     rows, judgments = _rows_of(users, solution, fold), solution.judgments
     sides = [submitted] if against is None else [submitted, against]
-    sign = -by.definition.sign  # an error is good where it is low
+    sign = -by.definition.sign  # of an error, low values are good
     values = [sign * user_scores(side.lists, judgments, [by])[by] for side in sides]
     goal = None if best_values is None else sign * best_values
     orders = [
@@ -414,7 +414,7 @@ def _rows_of(users: Sequence[str], solution: Solution, fold: int) -> list[int]:
     return [row_of[user] for user in users]
 
 
-_NO_HISTORY = "without a history: a solution has no training events; --config in its place has them"
+_NO_HISTORY = "no history is shown: a solution has no training events; --config CONFIG has them"
 
 
 def _with_history(
@@ -522,8 +522,7 @@ def _history_sheet(user: Explanation, heading: list[str]) -> Sheet:
         Column("title", lambda event: printable(user.titles.get(event.item, "")), "name"),
         Column("type", lambda event: printable(event.type or ""), "name"),
     ]
-    filled = [c for c in columns if c.title == "item" or any(map(c.cell, events))]
-    return Sheet.of(events, filled, heading=heading)
+    return Sheet.of(events, columns, heading=heading).filled()
 
 
 _Row = tuple[ListPosition, ...]

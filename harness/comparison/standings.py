@@ -164,7 +164,7 @@ class ComparedSubmissions(Ranking):
         for board in self.boards:
             ranks = _ranks(self, board)
             ranks.heading[:0] = compared_headline(board.comparison, board.standings[0].ci95)
-            verdicts = verdict_sheets(board.comparison, pairs=pairs)
+            verdicts = verdict_sheets(board.comparison, pairs=pairs, noun="submission")
             for sheet in verdicts if len(self.boards) > 1 else ():
                 sheet.heading[0] = sheet.heading[0].replace("  ", f"  {board.name} · ", 1)
             sheets += [ranks, *verdicts]
@@ -229,9 +229,9 @@ def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Shee
         heading.append(f"rank 1 is the highest: by {compared.metric} neither end is better")
     ahead, behind = comparison.words
     footing = [
-        f"could be   from right behind those that are really {ahead} to right before those that "
-        f"are really {behind}",
-        "tied with  those that the test cannot tell apart from it",
+        f"could be   ranks behind all that are really {ahead}, and before all that are really "
+        f"{behind}",
+        "tied with  the test finds no difference to these",
     ]
     near = [
         printable(f"{pair.one} and {pair.other} ({pair.verdict})")

@@ -12,7 +12,7 @@ from harness.comparison.runs import refuse_lists, refuse_twice
 from harness.comparison.standings import Board, ComparedSubmissions, Standing, Submitted
 from harness.config import Config
 from harness.core.arrays import Floats
-from harness.core.errors import HarnessError, UsageError, counted, suggest
+from harness.core.errors import HarnessError, UsageError, counted, quoted, suggest
 from harness.core.random import id_hashes
 from harness.core.steps import of_one
 from harness.metrics import Metric, parse
@@ -284,8 +284,8 @@ def copies(comparison: Comparison) -> tuple[str, ...]:
             for group in groups:
                 joined = group | joined if group not in apart else joined
             groups = [*apart, joined]
+    named = [[quoted(name) for name in group] for group in groups]
     return tuple(
-        f"{', '.join([*group][:-1])} and {[*group][-1]} have the same value for every user: is one "
-        "a copy?"
-        for group in groups
+        f"{', '.join(names)} and {last} have the same value for every user: is one a copy?"
+        for *names, last in named
     )

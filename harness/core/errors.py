@@ -81,6 +81,17 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def quoted(name: str) -> str:
+    """Return a name as it stands in a list of names: in quotes where a comma does not end it.
+
+    Examples
+    --------
+    >>> quoted("popular"), quoted("popular, weekly")
+    ('popular', '"popular, weekly"')
+    """
+    return f'"{name}"' if "," in name else name
+
+
 def row_text(row: int) -> str:
     """Return how a message names a row, counted as frames count."""
     return f"row {row:,} (the first is 0)"

@@ -1,4 +1,4 @@
-"""How far work is: one line on standard error while it lasts, and the seconds of each step."""
+"""Progress: one line on standard error while work lasts, and the seconds of each step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BAR = " " * 8
 
 @dataclass(eq=False)
 class Stage:
-    """Something that is being done, and how many of its steps are done, of how many if known."""
+    """A piece of work: how many of its steps are done, and how many there are, if that is known."""
 
     text: str
     total: float | None = None
@@ -74,7 +74,7 @@ class Line:
 
     @contextmanager
     def above(self, text: bytes) -> Iterator[None]:
-        """Make room for a text that others write; the line is drawn below it afterwards."""
+        """Clear the line while others write a text; it is drawn again below."""
         with self._lock:
             self._clear()
             yield
@@ -103,7 +103,7 @@ class Line:
                 self._drawn = True
 
     def _shown(self, width: int | None) -> str:
-        """Return the line; of what has no room the bar goes first, then the time that is left."""
+        """Return the line. Where room is short, it leaves out the bar, then the time left."""
         from rich.cells import cell_len
         from tqdm import tqdm  # slow to import
 
@@ -154,7 +154,7 @@ class Line:
                 os.write(self.handle, text.encode(sys.stderr.encoding or "utf-8", "replace"))
 
     def forget(self) -> None:
-        """Say nothing more: a process that was forked has this line, and no thread to draw it."""
+        """Drop all stages: a forked process has this line, but no thread that draws it."""
         self._lock, self._drawn = RLock(), False
         self._stages.clear()
 
@@ -197,7 +197,7 @@ def shown(wanted: bool = True) -> Iterator[Line]:
 
 @contextmanager
 def doing(text: str, total: float | None = None, unit: str = "") -> Iterator[Stage]:
-    """Say what is being done within; yield what counts its steps, of which there are `total`."""
+    """Show what is being done within the block; yield the stage that counts its `total` steps."""
     line, stage = _line.get(), Stage(text, total, unit)
     if line is None:
         yield stage
@@ -210,7 +210,7 @@ def doing(text: str, total: float | None = None, unit: str = "") -> Iterator[Sta
 
 
 class Observer:
-    """What hears how far an evaluation is: the seconds of its steps, and lines of the log."""
+    """Takes the seconds of an evaluation's steps, shows each step, and writes to the log."""
 
     def __init__(self, label: str = "") -> None:
         self.label, self.seconds = label, dict[str, float]()
@@ -232,7 +232,7 @@ class Observer:
 
 
 def stopwatch() -> Callable[[], str]:
-    """Start one; return what reads it, such as ``1.2 s``."""
+    """Start a stopwatch; return a function that reads it, such as ``1.2 s``."""
     start = time.perf_counter()
     return lambda: f"{time.perf_counter() - start:.1f} s"
 

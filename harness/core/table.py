@@ -8,7 +8,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
@@ -77,6 +77,12 @@ class Sheet:
         rows = [[column.cell(record) for column in columns] for record in records]
         return cls(columns, rows, **attributes)
 
+    def filled(self) -> Self:
+        """Return the sheet without columns whose cells are all empty."""
+        kept = [i for i, cells in enumerate(zip(*self.rows, strict=True)) if any(cells)]
+        columns = [self.columns[i] for i in kept]
+        return replace(self, columns=columns, rows=[[row[i] for i in kept] for row in self.rows])
+
     @property
     def titles(self) -> list[str]:
         """The titles of the columns."""
@@ -90,13 +96,16 @@ class Sheet:
 
 def plain(sheet: Sheet) -> str:
     """Return the sheet as text for a file or a pipe."""
+    from rich.cells import cell_len  # some letters take two columns
+
     cells = [sheet.titles, *sheet.rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    sides = [str.rjust if column.kind == "number" else str.ljust for column in sheet.columns]
-    table = [
-        "  ".join(side(cell, w) for side, cell, w in zip(sides, row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+
+    def padded(column: Column[Any], cell: str, width: int) -> str:
+        room = " " * (width - cell_len(cell))
+        return room + cell if column.kind == "number" else cell + room
+
+    table = ["  ".join(map(padded, sheet.columns, row, widths)).rstrip() for row in cells]
     return "\n".join(spaced([sheet.heading, table, sheet.footing], ""))
 
 

@@ -6,8 +6,10 @@ A number is never cut and never broken; words make room for it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
+from operator import and_, eq
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -21,8 +23,10 @@ GAP = 2
 """Spaces between two columns."""
 _NAME, _NAME_WISHED, _WORDS, _TITLE, _TITLES = 12, 32, 18, 16, 48
 _LEAST = 4
-_TIED = re.compile(r" (?=[…×%])|(?<=[…×±]) ")
-_END = re.compile(r".*[(=/,_]|.*[^\d.,]")
+_TIED = re.compile(r" (?=[…×%])|(?<=[…×±]) |(?<=\d) (?=[a-z])")
+_END = re.compile(r".*[(=/,_]|.*[a-z](?=[A-Z])|.*[^\d.,]")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:[.,]\d{1,6})?(?!\w)")
+"""A number alone; no part of an id."""
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -36,14 +40,21 @@ def fitted(sheet: Sheet, width: int) -> dict[int, list[list[str]]]:
     names = [i for i in widths if sheet.columns[i].kind == "name"]
     texts = [row[i] for row in sheet.rows for i in names]  # together: one name looks one way
     room = {widths[i] for i in names}
-    short = {w: dict(zip(texts, shortened(texts, w), strict=True)) for w in room}
+    short = {w: _names(texts, w) for w in room}
     return {
         i: [
             wrapped(titles[i], w),
-            *([short[w][row[i]]] if i in names else wrapped(row[i], w) for row in sheet.rows),
+            *(short[w][row[i]] if i in names else wrapped(row[i], w) for row in sheet.rows),
         ]
         for i, w in widths.items()
     }
+
+
+def _names(texts: Sequence[str], width: int) -> dict[str, list[str]]:
+    """Return each name's lines: it is cut to one, but where two would look alike still."""
+    short = dict(zip(texts, shortened(texts, width), strict=True))
+    times = Counter(short.values())
+    return {t: [cut] if times[cut] == 1 else wrapped(t, width) for t, cut in short.items()}
 
 
 def _widths(sheet: Sheet, width: int) -> dict[int, int]:
@@ -93,29 +104,52 @@ def _share_out(widths: dict[int, int], most: Sequence[int], width: int) -> None:
 
 
 def shortened(texts: Sequence[str], width: int) -> list[str]:
-    """Return texts of at most `width` columns, cut in the middle.
+    """Return texts of at most `width` columns, cut in the middle but never within a number.
 
-    Both ends stay, half of the room each; where that does not tell all texts apart, another
-    division of it may.
+    Both ends stay, half of the room each. Texts that would look alike show where they differ.
 
     Examples
     --------
     >>> shortened(["item kNN, BM25", "item kNN, tf-idf", "ALS"], 11)
     ['item…BM25', 'item…f-idf', 'ALS']
+    >>> shortened(["popular, 7 days of train", "popular, 14 days of train"], 14)
+    ['popula…7 days…', 'popula…14 day…']
     """
+    half = (width - 1) // 2
 
-    def cut(text: str, head: int) -> str:
+    def cut(text: str) -> str:
         if cell_len(text) <= width:
             return text
-        tail = _first(text[::-1], width - head - 1)[::-1]
-        return f"{_first(text, head).rstrip()}…{tail.lstrip()}"
+        start, end = _number(text, len(text) - len(_first(text[::-1], width - half - 1)))
+        tail = text[start if cell_len(text[start:]) < width else end :].lstrip()
+        return f"{_beginning(text, min(half, width - 1 - cell_len(tail)))}…{tail}"
 
-    half, distinct = (width - 1) // 2, len(set(texts))
-    for head in sorted(range(width), key=lambda head: abs(head - half)):
-        short = [cut(text, head) for text in texts]
-        if len(set(short)) == distinct:
-            return short
-    return [cut(text, half) for text in texts]
+    groups: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        groups.setdefault(cut(text), []).append(text)
+
+    def distinct(text: str) -> str:
+        alike = [other for other in groups[cut(text)] if other != text]
+        if not alike:
+            return cut(text)
+        head = _beginning(text, half)
+        start = max(sum(accumulate(map(eq, text, other), and_)) for other in alike)
+        start = max(text.rfind(" ", 0, start) + 1, start - 3, len(head))
+        middle = text[_number(text, start)[0] :]
+        return f"{head}…{_beginning(middle, width - cell_len(head) - 2)}…"
+
+    return list(map(distinct, texts))
+
+
+def _number(text: str, place: int) -> tuple[int, int]:
+    """Return the ends of the number that a cut at a place would break, else the place twice."""
+    spans = (number.span() for number in _NUMBER.finditer(text))
+    return next(((start, end) for start, end in spans if start < place < end), (place, place))
+
+
+def _beginning(text: str, width: int) -> str:
+    """Return as much of a text as `width` columns have room for, without half a number."""
+    return text[: _number(text, len(_first(text, width)))[0]].rstrip()
 
 
 def _first(text: str, width: int) -> str:

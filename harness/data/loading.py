@@ -14,6 +14,7 @@ import polars as pl
 
 from harness.core import cache
 from harness.core.arrays import Int32, Int64, places
+from harness.core.errors import quoted
 from harness.core.ids import Encoder
 from harness.data import attributes, dataset, zeros
 from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
@@ -137,7 +138,7 @@ def dataset_of(
 ) -> Dataset:
     """Return the data set of users, their events, and the items of all."""
     if any(table.kind is not None for table in layout.events):
-        told = f"{TYPES}{', '.join(dict.fromkeys(of.name for of in types))}"
+        told = f"{TYPES}{', '.join(map(quoted, dict.fromkeys(of.name for of in types)))}"
         notes = list(dict.fromkeys([*notes, told]))  # what is kept has it already
     return Dataset(
         layout=layout.name,

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
-from itertools import accumulate, pairwise
-from operator import and_, eq
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, filterwarnings
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from harness.core.errors import UsageError, printable, suggest
 from harness.core.table import percent
+from harness.core.terminal import shortened
 from harness.results import wording
 from harness.results.record import RunRecord
 from harness.stats.pairwise import OPPOSITE
@@ -240,7 +240,8 @@ class Plots:
         if by not in columns:
             raise UsageError(f'no groups by "{printable(by)}"; {suggest(by, columns)}')
         parts = [part for part in self.record.slices if part.by == by]
-        rows = [f"{label(part.label, self.longest)}\nn = {part.users:,}" for part in parts]
+        texts = shortened([printable(part.label) for part in parts], self.longest)
+        rows = [f"{text}\nn = {part.users:,}" for text, part in zip(texts, parts, strict=True)]
         ax = self._rows(ax, rows, 0.4)
         for row, part in enumerate(parts):
             for name, estimate in reversed([*part.models.items()]):
@@ -362,37 +363,13 @@ def image(ax: Axes, text: str) -> str:
 
 
 def label(name: str, longest: int) -> str:
-    """Return a name short enough for a label; both ends stay, as names often differ at the end.
-
-    Examples
-    --------
-    >>> label("popular, 14 days of train", 15)
-    'popular…f train'
-    """
-    text = printable(name)
-    if len(text) <= longest:
-        return text
-    head = longest // 2
-    return f"{text[:head]}…{text[head + 1 - longest :]}"
+    """Return a name short enough for a label; both ends stay, as names often differ at the end."""
+    return shortened([printable(name)], longest)[0]
 
 
 def labels(names: Sequence[str], longest: int) -> dict[str, str]:
-    """Return a label for each name; names that would look alike show where they differ.
-
-    Examples
-    --------
-    >>> list(labels(["popular, 7 days of train", "popular, 14 days of train"], 14).values())
-    ['popular…7 day…', 'popular…14 da…']
-    """
-    short = {name: label(name, longest) for name in names}
-    distinct, head = dict(short), longest // 2
-    for name, text in short.items():
-        alike = [printable(other) for other in names if other != name and short[other] == text]
-        if alike and (full := printable(name)) not in alike:
-            start = max(sum(accumulate(map(eq, full, other), and_)) for other in alike)
-            start = max(full.rfind(" ", 0, start) + 1, start - 3, head)
-            distinct[name] = f"{full[:head]}…{full[start:][: longest - head - 2]}…"
-    return distinct
+    """Return a label for each name; names that would look alike show where they differ."""
+    return dict(zip(names, shortened(list(map(printable, names)), longest), strict=True))
 
 
 def shares_of(values: Sequence[Floats]) -> tuple[list[str], list[Floats]]:

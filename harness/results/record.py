@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from harness.config import Config, TunedRecord
-from harness.core.errors import UsageError, printable
+from harness.core.errors import UsageError, printable, quoted
 from harness.data.dataset import Dataset
 from harness.metrics import Better, Definition, Metric, is_own, parse
 from harness.protocol.evaluation_set import Step, in_window, roles_of_types
@@ -77,7 +77,8 @@ class Evaluation(Part):
     def truth(self) -> str:
         """The event types that are truth, and in brackets those of history; the first of many."""
         true, history = (
-            ", ".join(map(printable, types[:_SHOWN])) + (", …" if len(types) > _SHOWN else "")
+            ", ".join(quoted(printable(name)) for name in types[:_SHOWN])
+            + (", …" if len(types) > _SHOWN else "")
             for types in (self.hits, self.history)
         )
         counts = "counts" if len(self.history) == 1 else "count"

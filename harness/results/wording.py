@@ -39,7 +39,7 @@ def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
         Column(first, partial(_mean, first, digits)),
         Column("95 % interval", partial(_spread, first, digits)),
         Column("lift", times),
-        Column(title, partial(standing, record), "words"),
+        Column(title, partial(standing, record), "words", firm=True),
         *(Column(name, partial(_mean, name, 4)) for name in rest),
     ]
     if verbose:
@@ -64,7 +64,7 @@ def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
             exact |= {first: number(record.chance[first].mean, digits), "lift": "1.0"}
         rows.append({"model": "chance (exact)", **exact})
     sheet.rows.extend([row.get(title, "") for title in sheet.titles] for row in rows)
-    return sheet
+    return sheet.filled()
 
 
 def _mean(metric: str, digits: int, model: ModelRecord) -> str:
@@ -187,14 +187,9 @@ def _compared(record: RunRecord, name: str) -> str | None:
     return {"better": "behind", "higher": "lower"}.get(word or "", word)
 
 
-def better_in(record: RunRecord, model: ModelRecord) -> str:
-    """Return in how many folds the best is better than a model, or a model than the baseline.
-
-    Nothing of the best and of the baseline, and of models that are not compared.
-    """
-    comparison, first, second = record.comparison, record.models[0].name, model.name
-    if comparison is None:
-        return ""
+def _better_in(comparison: Comparison, record: RunRecord, model: ModelRecord) -> str:
+    """Return in how many folds the best is better than a model, or a model than the baseline."""
+    first, second = record.models[0].name, model.name
     if comparison.baseline is not None:
         first, second = model.name, comparison.baseline
     return in_folds(comparison.verdict(first, second)[1], len(record.folds))
@@ -220,7 +215,7 @@ def extreme(record: RunRecord) -> str:
 def _footing(record: RunRecord, *, verbose: bool) -> list[str]:
     """Return the evaluation set, and what an estimate, tuning and earlier runs add to the table."""
     tuned, reused = tuned_models(record), [model for model in record.models if model.reused]
-    lines = [_set_line(record.evaluation), *_leaderboard(record)]
+    lines = [set_line(record.evaluation), *_leaderboard(record)]
     lines += [f"tuned  on an inner split of train: {tuned}"] if tuned else []
     if reused:
         names = listed([name_of(model) for model in reused])
@@ -243,9 +238,9 @@ def tuned_models(record: RunRecord) -> str:
     )
 
 
-def _set_line(evaluation: Evaluation, *, short: bool = False) -> str:
+def set_line(evaluation: Evaluation, *, short: bool = False) -> str:
     """Return an evaluation set in a line; `short`: without what all folds have in common."""
-    users = counted(evaluation.users, "user" if evaluation.funnel else "different user")
+    users = counted(evaluation.users, "different user" if evaluation.candidates is None else "user")
     if evaluation.funnel and evaluation.in_window != evaluation.users:
         users = f"{evaluation.users:,} of {counted(evaluation.in_window, 'user')}"
     parts = [users]
@@ -256,7 +251,7 @@ def _set_line(evaluation: Evaluation, *, short: bool = False) -> str:
         parts.append(f"k = {evaluation.k}")
     parts.append(evaluation.fingerprint[:_SHORT])
     parts += [] if short else [evaluation.layout]
-    return " · ".join([*parts, evaluation.window])
+    return " · ".join(filter(None, [*parts, evaluation.window]))
 
 
 def _leaderboard(record: RunRecord) -> list[str]:
@@ -282,9 +277,6 @@ def _leaderboard(record: RunRecord) -> list[str]:
 def folds_sheet(record: RunRecord) -> Sheet:
     """Return the table of the models' scores in each fold."""
     first, digits, comparison = record.metric, decimals_of(record), record.comparison
-    title = "better in" if comparison is None else f"{comparison.words[0]} in"
-    if comparison is None or comparison.baseline is None:
-        title = f"{extreme(record)} is {title}"
 
     def mean(fold: RunRecord, model: ModelRecord) -> str:
         return number(fold.metric_of(model.name, first), digits)
@@ -295,17 +287,20 @@ def folds_sheet(record: RunRecord) -> Sheet:
             Column(f"fold {i}", partial(mean, fold), first_out=True)
             for i, fold in enumerate(record.folds, 1)
         ),
-        Column(title, partial(better_in, record)),
     ]
+    if comparison is not None:
+        title = f"{comparison.words[0]} in"
+        title = title if comparison.baseline is not None else f"{extreme(record)} is {title}"
+        columns.append(Column(title, partial(_better_in, comparison, record)))
     width = len(str(len(record.folds)))
     heading = [
-        f"fold {i:<{width}}  {_set_line(fold.evaluation, short=True)}"
+        f"fold {i:<{width}}  {set_line(fold.evaluation, short=True)}"
         for i, fold in enumerate(record.folds, 1)
     ]
     sheet = Sheet.of(record.models, columns, heading=heading, kept=len(columns))
     if first in record.chance:
         exact = [number(fold.chance[first].mean, digits) for fold in record.folds]
-        sheet.rows.append(["chance (exact)", *exact, ""])
+        sheet.rows.append(["chance (exact)", *exact, *([""] if comparison else [])])
     return sheet
 
 

@@ -34,7 +34,7 @@ class SubmissionOptions(TypedDict, total=False):
     """
 
     solution: Annotated[
-        Path | str | Any | None, "True items: the users' ids, and lists of items.", "FILE"
+        Path | str | Any | None, "A file of true items: users' ids and lists of items.", "FILE"
     ]
     config: Annotated[
         Config | SubmissionOnly | Path | str | None,
@@ -43,33 +43,44 @@ class SubmissionOptions(TypedDict, total=False):
     overrides: Annotated[Sequence[str], "Keys of the config with other values: evaluation.k=5."]
     sample: Annotated[Path | str | None, "A file with a row for each id that must be there."]
     items: Annotated[
-        Path | str | None, "A table of all items, by a column as item_id, or the first."
+        Path | str | None,
+        "A table of all items, their ids in a column such as item_id, or in the first.",
     ]
     separator: Annotated[
         str | None,
-        "Between the items of a list: ' ', ',', ';' or '|'. Default: as in the sample or the "
-        "solution, where that is plain; else a space.",
+        "What stands between the items of a list: ' ', ',', ';' or '|'. By default as in the "
+        "sample or the solution, if that is clear; else a space.",
     ]
-    user_column: Annotated[str | None, "Of users, in the lists and the solution. Default: by name."]
-    item_column: Annotated[str | None, "Of items, in the lists and the solution. Default: by name."]
-    rank_column: Annotated[str | None, "Default: rank, if any."]
-    score_column: Annotated[str | None, "Default: score, if any."]
+    user_column: Annotated[
+        str | None,
+        "The column of users in the lists and the solution. By default found by its name.",
+    ]
+    item_column: Annotated[
+        str | None,
+        "The column of items in the lists and the solution. By default found by its name.",
+    ]
+    rank_column: Annotated[str | None, "The column of ranks. By default rank, if there is one."]
+    score_column: Annotated[str | None, "The column of scores. By default score, if there is one."]
     row_order: Annotated[bool, "The rows of a user stand in order, the best first."]
-    truth_user_column: Annotated[str | None, "Of users in the solution, if called otherwise there."]
-    truth_item_column: Annotated[str | None, "Of items in the solution, if called otherwise there."]
+    truth_user_column: Annotated[
+        str | None, "The column of users in the solution, if its name differs there."
+    ]
+    truth_item_column: Annotated[
+        str | None, "The column of items in the solution, if its name differs there."
+    ]
     grade_column: Annotated[
         str | None,
-        "How relevant the solution's items are; those of grade 0 are not true. 'none': every row "
-        "is true. Default: grade, if any.",
+        "The column of how relevant the solution's items are; those of grade 0 are not true. "
+        "'none': every row is true. By default grade, if there is one.",
         "NAME",
     ]
     keep_users_without_items: Annotated[
-        bool, "Count users whom the solution gives no true items with 0; H&M leaves them out."
+        bool, "Count users without true items in the solution as 0; H&M leaves them out."
     ]
     ids: Annotated[
         Literal["exact"] | None,
         "exact: ids that differ only in case, spaces, zeros or .0 are different ids. By default "
-        "such an id is taken for a damaged known one.",
+        "such an id counts as a known one that is damaged.",
     ]
 
 

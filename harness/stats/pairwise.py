@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats
-from harness.core.errors import counted, printable
+from harness.core.errors import counted, printable, quoted
 from harness.core.table import (
     Column,
     Sheet,
@@ -295,8 +295,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     'ALS, "popular, weekly"'
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    # Quotes, for a name that a comma does not end.
-    return ", ".join(f'"{name}"' if "," in name else name for name in names[:most]) + more
+    return ", ".join(map(quoted, names[:most])) + more
 
 
 def scores_of_best(
@@ -377,17 +376,20 @@ CORRECTED = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 
 
 def pair_table(
-    comparison: Comparison, shaken: Sequence[ShakeUp] = (), shown: Sequence[Pair] | None = None
+    comparison: Comparison,
+    shaken: Sequence[ShakeUp] = (),
+    shown: Sequence[Pair] | None = None,
+    noun: str = "model",
 ) -> Sheet:
     """Return the table of pairs, those `shown` or all."""
     ahead, _ = comparison.words
     digits = digits_of(comparison.means.values())
     columns: list[Column[Pair]] = [
-        Column("model", lambda p: printable(p.one), "name"),
+        Column(noun, lambda p: printable(p.one), "name"),
         Column("against", lambda p: printable(p.other), "name"),
         Column("difference", lambda p: signed(p.difference, digits)),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
-        Column("verdict", _verdict, "words"),
+        Column("verdict", _verdict, "words", firm=True),
         Column(f"p ({comparison.corrected})", lambda p: p_value(p.p_adjusted)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),
         Column("effect", lambda p: signed(p.effect_size, 3)),
@@ -416,18 +418,22 @@ def pair_table(
 
 
 def verdict_sheets(
-    comparison: Comparison, shaken: Sequence[ShakeUp] = (), *, pairs: bool = False
+    comparison: Comparison,
+    shaken: Sequence[ShakeUp] = (),
+    *,
+    pairs: bool = False,
+    noun: str = "model",
 ) -> list[Sheet]:
     """Return the matrix of verdicts, and the table of pairs if it is asked for.
 
-    A single pair, and the pairs with a baseline, have no matrix.
+    A single pair, and the pairs with a baseline, have no matrix. `noun` is what is compared.
     """
-    table = pair_table(comparison, shaken)
+    table = pair_table(comparison, shaken, noun=noun)
     if comparison.baseline is not None or len(comparison.pairs) < 2:
         return [table]
+    sheet, count = matrix(comparison, noun), len(comparison.pairs)
     if pairs:
-        return [matrix(comparison), table]
-    sheet, count = matrix(comparison), len(comparison.pairs)
+        return [sheet, table]
     hint = f"--pairs shows all {count} differences with their intervals (in Python, .to_pandas())"
     sheet.footing.extend([*table.footing, hint])
     return [sheet]
@@ -437,7 +443,7 @@ def _verdict(pair: Pair) -> str:
     return f"{pair.verdict}, borderline" if pair.borderline else pair.verdict
 
 
-def matrix(comparison: Comparison) -> Sheet:
+def matrix(comparison: Comparison, noun: str = "model") -> Sheet:
     """Return the verdicts of all pairs as a table whose rows and columns are models."""
     names = [*comparison.means]
     borderline = {frozenset((p.one, p.other)) for p in comparison.pairs if p.borderline}
@@ -454,10 +460,10 @@ def matrix(comparison: Comparison) -> Sheet:
 
     columns: list[Column[str]] = [
         Column("", lambda name: str(names.index(name) + 1)),
-        Column("model", printable, "name"),
+        Column(noun, printable, "name"),
         *(Column(str(n), partial(cell, name), "whole") for n, name in enumerate(names, 1)),
     ]
-    legend = f"▲ {ahead} than the model of the column, ▼ {behind}, = tied"
+    legend = f"▲ {ahead} than the {noun} of the column, ▼ {behind}, = tied"
     legend += ", ? borderline: other draws could say otherwise" if borderline else ""
     return Sheet.of(
         names,

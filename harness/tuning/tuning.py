@@ -160,6 +160,7 @@ def _tuned(
 
     def score(choices: Sequence[Params]) -> dict[str, Score]:
         scores, units = dict[str, Score](), [[params] for params in choices]
+        as_it_is = key_of(model.params)  # is scored as well, but is no trial
         first = 0 if is_known(config, name) else len(units)  # other processes have no objects
         # Closed at once: workers stop where a trial raises.
         with closing(workers.share(units, ready, trials.score, first)) as share:
@@ -168,12 +169,13 @@ def _tuned(
                     scores[key_of(params)] = answer()
                 except EndedError as error:
                     scores[key_of(params)] = Score(error=f"the model {error}")
-                stage.update()
+                if key_of(params) != as_it_is:
+                    stage.update()
         return scores
 
-    with doing(f"tuning {printable(name)}, trial", count + 1) as stage:
+    with doing(f"tuning {printable(name)}, trial", count) as stage:
         results = run_search(space, model.params, config.tune.search, count, seed, sign, score)
-    _log.info("%s: %s, %s", printable(name), counted(len(results), "trial"), elapsed())
+    _log.info("%s: %s, %s", printable(name), counted(len(results) - 1, "trial"), elapsed())
     searched = results[1:] or results
     if all(trial.mean is None for trial in searched):
         raise RecommenderError(

@@ -110,7 +110,7 @@ REFUSED = {
     "run exam.toml --out log.csv/x": "log.csv/x: cannot be written; choose another --out",
     "tune exam.toml --trials 2 --set tune.trials=5": "--trials 2 and --set tune.trials=5: name one",
     "tune exam.toml --trials 2 --set tune={trials=5}": "--trials 2 and --set tune={trials=5}: name",
-    "compare one --metric MAP@2 --metric MRR": "--metric: one is compared by; found MAP@2 and MRR",
+    "compare one --metric MAP@2 --metric MRR": "--metric: name one metric; found MAP@2 and MRR",
     f"explain {TRUE} --user ann --k 3 --metric MAP@2": "says its own cut-off; leave --k out",
     "compare one --baseline popular --all-pairs": "leave --all-pairs or --baseline out",
     "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has no value for a user",
@@ -336,7 +336,7 @@ SAYS = {
     "tune tuned.toml --search grid --force": [
         "read 9 events, T",
         "inner evaluation set: 2 users, 2 candidates, T",
-        "popular: 3 trials, T",  # as it is, and with a window of 1 day and of 2
+        "popular: 2 trials, T",  # with a window of 1 day and of 2
     ],
 }
 

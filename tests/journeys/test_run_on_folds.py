@@ -17,6 +17,7 @@ from harness.core.terminal import fitted
 from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
 from harness.results.run import Run, read
+from harness.results.wording import folds_sheet
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
 """Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
@@ -66,6 +67,13 @@ def test_a_score_is_the_mean_over_folds(weeks: Run) -> None:
     assert [fold.evaluation.window for fold in weeks.folds] == windows
     assert weeks.evaluation.users == 3  # ann, bob and cid, of two in each fold
     assert weeks.evaluation.candidates is None
+
+
+def test_models_that_are_not_compared_have_no_column_of_folds(weeks: Run) -> None:
+    alone = weeks.record.model_copy(update={"comparison": None})
+    titles = ["model", "fold 1", "fold 2"]
+    assert folds_sheet(weeks.record).titles == [*titles, "better in"]
+    assert folds_sheet(alone).titles == titles
 
 
 def test_the_last_fold_draws_as_a_single_run_and_others_draw_anew(done: Done) -> None:

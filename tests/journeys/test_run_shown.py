@@ -86,10 +86,12 @@ def test_the_verdict_in_words(found: Run) -> None:
         assert line(printed(of), "popular")[3:5] == [shown, verdict]
 
 
-def test_without_exact_chance_of_the_first_metric_the_cells_are_empty(tmp_path: Path) -> None:
+def test_without_exact_chance_of_the_first_metric_there_is_no_lift(tmp_path: Path) -> None:
     found = made(tmp_path, metrics=["MAP(divisor=hits)@2", "Recall@2"])
     assert list(found.record.chance) == ["Recall@2"]
     assert found.models[0].vs_random is None
+    assert line(printed(found), "model")[:2] == ["model", "MAP(divisor=hits)@2"]
+    assert "lift" not in printed(found)
     assert line(printed(found), "popular")[:2] == ["popular", "0.5000"]
     (row,) = as_csv(found)
     assert (row["lift"], row["p"], row["verdict"]) == ("", "", "")

@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from small import timeless
 
 from harness.config import Config
 from harness.core.errors import RecommenderError, UsageError
+from harness.core.progress import Stage
 from harness.evaluation.run import run
+from harness.tuning import tuning
 from harness.tuning.result import Tuned, TunedModel
 from harness.tuning.tuning import tune
 
@@ -171,6 +174,20 @@ def test_a_metric_of_which_less_is_better_is_made_small(tmp_path: Path) -> None:
     (found,) = tune(config(tmp_path, model, metric="Gini@1", search="grid")).models
     assert [trial.mean for trial in found.results] == pytest.approx([0.8, 0.8, 0.6])
     assert found.results[found.best].params["apart"] == 1
+
+
+def test_the_model_as_it_is_counts_as_no_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage("trial")
+
+    def doing(_text: str, total: float) -> nullcontext[Stage]:
+        stage.total = total
+        return nullcontext(stage)
+
+    monkeypatch.setattr(tuning, "doing", doing)
+    tune(config(tmp_path, MODEL | {"space": {"apart": [0, 1]}}, search="grid"))
+    assert (stage.count, stage.total) == (2, 2)
 
 
 def test_a_model_of_which_every_trial_fails_ends_the_search(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def test_figures_of_a_pair(folder: Path) -> None:
     assert (list(sliced.to_pandas()["verdict"]), len(sliced.sheets())) == (["tied"], 4)
     best, stands, users = repr(sliced).splitlines()[:3]
     assert best.startswith("BEST  popular: MAP@3 0.3750 (")
-    assert (stands, users[-24:]) == ("      tied with last", "k = 3 · 4 users · ffffff")
+    line = "evaluation set  4 users · 4 candidates · k = 3 · ffffff"
+    assert (stands, users) == ("      tied with last", line)
 
 
 def test_the_first_line_is_that_of_the_run(tmp_path: Path) -> None:

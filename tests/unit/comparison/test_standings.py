@@ -89,6 +89,12 @@ def test_two_are_compared_on_every_leaderboard() -> None:
     assert private.standings[1].mean == scored.leaderboards["Private"]["MAP@2"].mean
 
 
+def test_verdicts_are_of_submissions() -> None:
+    sheet, last = harness.compare(*THREE, **BY).sheets(pairs=True)[1:3]
+    assert (sheet.titles[1], last.titles[0]) == ("submission", "submission")
+    assert "▲ better than the submission of the column, ▼ worse, = tied" in sheet.footing
+
+
 def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
     """All of 30 against 2 is certain (p < 2^-27); 2 of 30 against 3, of whom 2 agree, is not."""
     found = ranked({"all": 30, "two": 2, "three": 3, "other three": 3})

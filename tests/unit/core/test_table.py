@@ -54,6 +54,11 @@ def test_words_stand_left_and_figures_right_between_lines() -> None:
     assert plain(Sheet(columns("name", "figure"), [])) == "name  figure"
 
 
+def test_letters_of_two_columns_line_up_in_a_file() -> None:
+    lines = plain(Sheet(columns("name", "x"), [["人気", "1"], ["popular", "2"]])).splitlines()
+    assert lines == ["name     x", "人気     1", "popular  2"]
+
+
 def test_columns_say_what_of_a_record_they_show() -> None:
     both = [Column("name", str.upper, "name"), Column("letters", lambda name: str(len(name)))]
     sheet = Sheet.of(["ann", "bo"], both, kept=2)
@@ -162,11 +167,21 @@ def test_no_text_is_a_formula_in_a_spreadsheet_and_other_text_stands_as_it_is() 
         assert as_csv([{"name": blank}]).splitlines()[1].lstrip('"')[0] not in "=\t\r"
 
 
-def test_texts_that_differ_look_different_where_any_cut_tells_them_apart() -> None:
+def test_texts_that_differ_look_different() -> None:
+    """They show both ends, or where they differ, and whole numbers."""
     texts = ["popular, 7 days", "popular, 30 days", "popular"]
-    assert shortened(texts, 12) == ["popul…7 days", "popul…0 days", "popular"]
+    assert shortened(texts, 12) == ["popul…7 days", "popu…30 days", "popular"]
     texts = [f"{'a' * 9}{n}{'b' * 30}" for n in range(10)]
-    assert shortened(texts, 12) == [f"{'a' * 9}{n}…b" for n in range(10)]
+    assert shortened(texts, 12) == [f"aaaaa…aaa{n}b…" for n in range(10)]
+    texts = [f"nearest, {n} of all neighbours, {m} days of train" for n in (1, 2) for m in (7, 8)]
+    assert shortened(texts[:3], 13) == ["neares…7 day…", "neares…8 day…", "neares…2 of…"]
+
+
+def test_names_that_any_cut_makes_alike_have_several_lines(terminal: Terminal) -> None:
+    texts = [f"nearest, {n} of all neighbours, {m} days of train" for n in (1, 2) for m in (7, 8)]
+    lines = terminal(Sheet(columns("name", "x"), [[text, "1" * 8] for text in texts]), 24)
+    first = ["nearest, 1 of", "all", "neighbours,", "7 days of", "train"]
+    assert [line.split("  ")[0] for line in lines[1:6]] == first
 
 
 def test_letters_of_two_columns_count_twice() -> None:
@@ -187,9 +202,19 @@ def test_an_interval_ends_no_line() -> None:
         assert max(map(len, [first, *others])) <= width
 
 
+def test_a_number_stays_beside_what_it_counts() -> None:
+    assert wrapped("k = 12 · 27 of 40 users · 1 day", 10) == [
+        "k = 12 ·",
+        "27 of",
+        "40 users ·",
+        "1 day",
+    ]
+
+
 def test_a_long_word_breaks_at_a_sign_and_not_within_a_number() -> None:
     assert wrapped("Popular(window_days=12.5)", 22) == ["Popular(window_days=", "12.5)"]
     assert wrapped("customer_id,prediction", 16) == ["customer_id,", "prediction"]
+    assert wrapped("meanAveragePrecisionAt", 17) == ["meanAverage", "PrecisionAt"]
     assert wrapped("a" * 45, 20) == ["a" * 20, "a" * 20, "a" * 5]
 
 

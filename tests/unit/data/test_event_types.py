@@ -43,6 +43,8 @@ def test_types_and_values_are_those_of_their_columns(tmp_path: Path) -> None:
     data = read(tmp_path, kind="event", value="stars")
     assert data.kinds == ("cart", "sale", "view")  # by name
     assert data.notes == ("event types: cart, sale, view",)
+    once = read(tmp_path, LOG.replace("view", '"view, once"'), kind="event", value="stars")
+    assert once.notes == ('event types: cart, sale, "view, once"',)
     events = [("ann", "a", "view", 1), ("ann", "b", "sale", 4.5), ("bob", "a", "cart", 0)]
     assert typed(data) == [*events, ("bob", "a", "view", -2)]
     assert {event[2:] for event in typed(read(tmp_path))} == {("event", None)}

@@ -73,7 +73,7 @@ def rows(ax: Axes) -> list[str]:
 
 def test_forest_has_a_row_a_model_and_the_line_of_chance() -> None:
     ax = run_of(*THREE, chance={"MAP@2": {"mean": 0.25, "sd": 0.125}}).plot.forest()
-    assert rows(ax) == ["a", "b", "x" * 15 + "…" + "x" * 10 + " $a$"]
+    assert rows(ax) == ["a", "b", "x" * 14 + "…" + "x" * 11 + " $a$"]
     assert points(ax) == [(0.5, 0, BEST), (0.4, 1, REST), (0.3, 2, REST)]
     (chance,) = [line for line in ax.lines if line.get_color() == CHANCE]
     assert chance.get_xdata() == [0.25, 0.25]

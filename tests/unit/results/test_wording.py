@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.results import wording
-from harness.results.record import ModelRecord, RunRecord
+from harness.results.record import Evaluation, ModelRecord, RunRecord
 from harness.stats.chance import Verdict
 from harness.stats.estimates import ModelEstimate
 from harness.stats.pairwise import Comparison, Pair
@@ -117,6 +117,11 @@ def test_beside_a_baseline_nothing_else_is_claimed() -> None:
     ]
     assert wording.standing_title(result) == "against the baseline"
     assert column(result) == ["better", "tied", "baseline", "worse"]
+
+
+def test_types_of_events_that_hold_commas_stand_in_quotes() -> None:
+    made = Evaluation.model_construct(hits=("sale", "view, once"), history=("cart",))
+    assert made.truth == 'sale, "view, once" (cart counts as history)'
 
 
 def test_a_metric_that_calls_nothing_good_has_a_highest() -> None:
