@@ -133,7 +133,8 @@ def _charts(run: Run, columns: list[str]) -> tuple[dict[str, dict[str, Markup]],
     charts: dict[str, dict[str, Markup]] = {}
     missing = dict[str, str]()
     count = len(_WIDTHS) * (6 + len(columns))
-    with doing("drawing charts", count, " charts") as stage:
+    # The default style, whatever the user's own is.
+    with doing("drawing charts", count, " charts") as stage, style.context("default"):
         for size, (width, longest) in _WIDTHS.items():
             plot = replace(run.plot, longest=longest, width=width)
             draw: dict[str, Callable[[], Axes]] = {
@@ -147,8 +148,7 @@ def _charts(run: Run, columns: list[str]) -> tuple[dict[str, dict[str, Markup]],
             draw |= {f"slices-{n}": partial(plot.slices, by=by) for n, by in enumerate(columns)}
             for name, chart in draw.items():
                 try:
-                    with style.context("default"):  # whatever the user's own is
-                        charts.setdefault(name, {})[size] = svg(f"{name}-{size}", chart())
+                    charts.setdefault(name, {})[size] = svg(f"{name}-{size}", chart())
                 except ContradictionError:
                     raise
                 except (HarnessError, ValueError) as error:
