@@ -308,7 +308,7 @@ class Run(Shown):
         Of one evaluation set. They are read by their column, so that no metric of the user's own
         has to be imported. None where the metric has one value for all lists.
         """
-        metric, values = self.record.metric, dict[str, Floats]()
+        metric, values = self.record.metric, {}
         for model in self.models:
             rows = self.table(PER_USER, model.name)
             if metric not in rows.columns:

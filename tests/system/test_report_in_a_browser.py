@@ -304,9 +304,9 @@ def test_users_one_by_one_are_text_whatever_they_are_called(
     page.focus("#user-search")
     page.keyboard.type("ALERT")
     assert page.locator("#user-choice option").all_text_contents() == [cid]
-    assert f"User {cid}: MAP@2 of popular 0.5000" in page.inner_text("#user-said")
+    assert f"User {cid}: MAP@2 of popular 0.5000" in page.inner_text("#user-summary")
     page.keyboard.type(" nobody")
-    assert page.inner_text("#user-said") == "No such user here."
+    assert page.inner_text("#user-summary") == "No such user here."
     assert (
         page.locator("#user-shown").evaluate("it => it.querySelectorAll('script, img, a').length")
         == 0

@@ -19,7 +19,6 @@ from harness.core.progress import doing
 from harness.core.table import Sheet, number
 from harness.report.page import tables
 from harness.report.page.svg import svg
-from harness.report.page.users import users_of
 from harness.results.folder import part
 from harness.results.plots import label, labels
 from harness.results.run import Run
@@ -44,15 +43,22 @@ def is_page(path: Path) -> bool:
 
 
 def page(run: Run, users: int | None = None) -> str:
-    """Return the page, with so many users to look at one by one; see `users_of`.
+    """Return the page, with at most so many users to look at one by one; see `users_of`.
 
     Raises
     ------
     DataError
         Its scores contradict its result.json.
+    HarnessError
+        See `users_of`.
     """
     import jinja2
 
+    one_by_one = None
+    if users is not None:
+        from harness.report.page.users import users_of  # slow to import
+
+        one_by_one = users_of(run, users)
     loader = jinja2.PackageLoader("harness.report.page", "")
     env = jinja2.Environment(
         loader=loader,
@@ -63,7 +69,7 @@ def page(run: Run, users: int | None = None) -> str:
     )
     env.filters |= {"cut": label, "figure": _figure, "tone": _tone}
     env.globals["zip"] = zip
-    return env.get_template("page.html.j2").render(_content(run) | users_of(run, users))
+    return env.get_template("page.html.j2").render(_content(run), users=one_by_one)
 
 
 def _figure(text: str) -> str:
