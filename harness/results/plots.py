@@ -10,7 +10,7 @@ from functools import cached_property
 from io import StringIO
 from itertools import accumulate, pairwise
 from operator import and_, eq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
@@ -360,8 +360,8 @@ def as_svg(ax: Axes, name: str) -> str:
     assert figure is not None, "charts are on figures"  # noqa: S101
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}), catch_warnings():
         filterwarnings("ignore", "Glyph .* missing from font")  # a browser's fonts have it
-        # savefig draws twice
-        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
+        canvas: Any = FigureCanvasSVG(figure)  # savefig draws twice
+        canvas.print_svg(svg, metadata={"Date": None, "Creator": None})
     return svg.getvalue()
 
 

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from harness.core.errors import HarnessError
 from harness.core.progress import doing
 from harness.core.table import Sheet, number
-from harness.report.page import tables
-from harness.report.page.svg import svg
+from harness.report import tables
+from harness.report.svg import svg
 from harness.results.folder import part
 from harness.results.plots import label, labels
 from harness.results.run import Run
@@ -56,10 +56,10 @@ def page(run: Run, users: int | None = None) -> str:
 
     one_by_one = None
     if users is not None:
-        from harness.report.page.users import users_of  # slow to import
+        from harness.report.users import users_of  # slow to import
 
         one_by_one = users_of(run, users)
-    loader = jinja2.PackageLoader("harness.report.page", "")
+    loader = jinja2.PackageLoader("harness.report", "")
     env = jinja2.Environment(
         loader=loader,
         autoescape=True,
@@ -169,7 +169,7 @@ def _code() -> dict[str, Any]:
 
     The policy names the script by its hash, so a browser runs no other, whatever a name holds.
     """
-    here = files("harness.report.page")
+    here = files("harness.report")
     script = "".join(here.joinpath(name).read_text("utf-8") for name in ("page.js", "users.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
