@@ -38,6 +38,7 @@ def users_of(run: Run, count: int) -> dict[str, Any]:
         user; lists that do not have the scores of the run.
     """
     fold, folds, metric = run.folds[-1], len(run.folds), run.record.metric
+    each = _users_of_a_group(len(run.models), count)
     if fold.first_values is None:
         raise UsageError(
             f"{metric} has one value for all lists, none for each user, so users cannot be "
@@ -52,7 +53,7 @@ def users_of(run: Run, count: int) -> dict[str, Any]:
     # Users without true items that could be recommended lost nothing. The log alone knows which
     # items could; without it R counts.
     hits = fold.users[TRUTH].to_numpy() if task is None else task.evaluation_set.truth.sizes
-    groups = _groups(run, fold.user_ids, list(values.values()), hits, count)
+    groups = _groups(run, fold.user_ids, list(values.values()), hits, each, count)
     rows = np.unique(np.concatenate([order for orders in groups.values() for order in orders]))
     users = fold.user_ids.gather(rows)
     lists, codes = fold.lists_of(users), dict[str, int]()
@@ -86,23 +87,27 @@ def users_of(run: Run, count: int) -> dict[str, Any]:
     }
 
 
-def _groups(
-    run: Run, users: pl.Series, values: list[Floats], hits: Counts, count: int
-) -> dict[str, list[Int64]]:
-    """Return rows of users: each model's worst and best, those of most difference, random ones.
-
-    A part of `count` for each, and random ones for what is left of it.
-    """
-    groups = 2 * len(values) + 1 + (len(values) > 1)
+def _users_of_a_group(models: int, count: int) -> int:
+    """Return how many users each group may have: an equal part of `count`."""
+    groups = 2 * models + 1 + (models > 1)
     if count < groups:
         raise UsageError(
             f"--users {count}: there are {groups} groups of users, such as the worst and the best "
             f"of each model; ask for {groups} users or more, or leave --users out"
         )
+    return count // groups
+
+
+def _groups(
+    run: Run, users: pl.Series, values: list[Floats], hits: Counts, each: int, count: int
+) -> dict[str, list[Int64]]:
+    """Return rows of users: each model's worst and best, those of most difference, random ones.
+
+    Up to `each` of a group, and random ones for what is left of `count`.
+    """
     # `Definition.sign` would run a metric of the user's own; the record knows what is better.
     sign = -1 if run.record.better(run.record.metric) == "lower" else 1
     leader, *rest = goodness = [sign * values_of_model for values_of_model in values]
-    each = count // groups
     worst = [worst_first(users, leader, hits)[:each]]
     worst += [worst_first(users, other, hits, leader)[:each] for other in rest]
     best = [best_first(users, scores)[:each] for scores in goodness]
