@@ -74,10 +74,7 @@ docs: pages $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs build/site
 
 pages: $(VENV)/.compiled
-	$(BIN)/python -c 'from harness.report.docs import definitions_page; print(definitions_page(), end="")' > docs/metrics.md
-	$(BIN)/python -c 'from harness.report.rule_docs import checks_page; print(checks_page(), end="")' > docs/submission-checks.md
-	$(BIN)/python -c 'from harness.report.model_docs import page; print(page("baselines"), end="")' > docs/baseline-parameters.md
-	$(BIN)/python -c 'from harness.report.schemas import write; write("docs/schema")'
+	PYTHONPATH=docs $(BIN)/python -m pages
 
 peers: $(VENV)/.installed-dev .venv-peers/.installed
 	$(BIN)/python -m pytest peers

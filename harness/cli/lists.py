@@ -26,13 +26,13 @@ def list_(
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":
-        from harness.report import rule_docs
+        from harness.listing import checks
 
-        document, sheet = rule_docs.checks_document(), rule_docs.checks_sheet()
+        document, sheet = checks.document(), checks.sheet()
     elif topic == "baselines":
-        from harness.report import model_docs
+        from harness.listing import baselines
 
-        document, sheet = model_docs.document(), model_docs.sheet()
+        document, sheet = baselines.document(), baselines.sheet()
     elif topic == "datasets":
         from harness.data import datasets
 
@@ -42,13 +42,13 @@ def list_(
 
         document, sheet = layouts.document(), layouts.sheet()
     else:
-        from harness.report import docs
+        from harness.listing import metrics
 
         if topic == "metrics":
-            document, sheet, text = docs.metrics(), docs.metrics_sheet(), docs.metrics_text
+            document, sheet, text = metrics.metrics(), metrics.metrics_sheet(), metrics.metrics_text
         else:
-            document, sheet = docs.conventions(), docs.conventions_sheet()
-            text = docs.conventions_text
+            document, sheet = metrics.conventions(), metrics.conventions_sheet()
+            text = metrics.conventions_text
     if format_ == "table" and text is not None:
         print(text(shutil.get_terminal_size((100, 24)).columns))
     else:

@@ -20,8 +20,8 @@ def report(
         typer.Option(
             "--users",
             min=1,
-            help="Add this many users to look at one by one, such as 600: each model's worst and "
-            "best, those where the two best models differ most, and random ones.",
+            help="Add up to this many users to look at one by one, such as 600: each model's worst "
+            "and best, those where the two best models differ most, and random ones.",
         ),
     ] = None,
     force: Annotated[bool, "Replace the file that --out names, whatever it is."] = False,

@@ -1,1 +1,1 @@
-"""How results are shown to people."""
+"""A run as one HTML page."""

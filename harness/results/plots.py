@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, filterwarnings
 
 import numpy as np
@@ -207,7 +207,8 @@ class Plots:
             for bar, model, share in zip(bars, self.record.models, shares[step], strict=True):
                 bar.set(facecolor=self._colour(model.name), alpha=0.15 + 0.85 * step / len(parts))
                 name = printable(model.name)
-                bar.set_gid(f"{HOVER}{name}: {percent(share / 100)} of users at {part}")
+                hover = f"{HOVER}{name}: {percent(share / 100)} of users at {part}"
+                bar.set(gid=hover, in_layout=False)
             starts += shares[step]
         ax.set_xlim(0, 100)
         ax.set_xlabel(f"share of users by their {metric}, %", parse_math=False)
@@ -324,7 +325,14 @@ class Plots:
                 verticalalignment="center",
                 annotation_clip=False,
                 parse_math=False,
-                arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.4, "relpos": (0, 0.5)},
+                arrowprops={
+                    "arrowstyle": "-",
+                    "color": colour,
+                    "alpha": 0.4,
+                    "relpos": (0, 0.5),
+                    "patchA": None,  # to cut the line at the text's box takes long
+                    "shrinkA": 4,
+                },
             )
 
     @cached_property
@@ -347,12 +355,14 @@ class Plots:
 def as_svg(ax: Axes, name: str) -> str:
     """Return a chart as an SVG document in which text stays text; `name` makes its ids differ."""
     import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     figure, svg = ax.get_figure(root=True), StringIO()
     assert figure is not None, "charts are on figures"  # noqa: S101
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}), catch_warnings():
         filterwarnings("ignore", "Glyph .* missing from font")  # a browser's fonts have it
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        canvas: Any = FigureCanvasSVG(figure)  # savefig draws twice
+        canvas.print_svg(svg, metadata={"Date": None, "Creator": None})
     return svg.getvalue()
 
 
@@ -430,7 +440,7 @@ def _point(
 ) -> None:
     face = "none" if hollow else colour
     (point,) = ax.plot(x, y, "o", color=colour, markerfacecolor=face, markersize=size, zorder=3)
-    point.set(gid=HOVER + text, clip_on=False)
+    point.set(gid=HOVER + text, clip_on=False, in_layout=False)
 
 
 def apart(places: Sequence[float], gap: float, high: float) -> list[float]:

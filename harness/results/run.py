@@ -304,24 +304,35 @@ class Run(Shown):
         return [key for key in _KEYS if key in rows.columns], rows
 
     @cached_property
+    def first_values(self) -> dict[str, Floats] | None:
+        """Each model's values of the first metric, a row a repeat and a column a user.
+
+        Of one evaluation set. They are read by their column, so that no metric of the user's own
+        has to be imported. None where the metric has one value for all lists.
+        """
+        metric, values = self.record.metric, {}
+        for model in self.models:
+            rows = self.table(PER_USER, model.name)
+            if metric not in rows.columns:
+                return None
+            values[model.name] = rows[metric].to_numpy().reshape(-1, len(self.user_ids))
+        return values
+
+    @cached_property
     def values_by_user(self) -> list[Floats] | None:
         """Each model's values of the first metric, one a user, the mean over repeats.
 
-        They are read by their column, so that no metric of the user's own has to be imported. None
-        where the metric has one value for all lists.
+        None where the metric has one value for all lists.
         """
-        metric, by_model = self.record.metric, []
-        for model in self.models:
-            tables = [fold.table(PER_USER, model.name) for fold in self.folds]
-            if metric not in tables[0].columns:
+        by_fold, users = [], [fold.user_ids for fold in self.folds]
+        for fold in self.folds:
+            if fold.first_values is None:
                 return None
-            users = [fold.user_ids for fold in self.folds]
-            values = [
-                rows[metric].to_numpy().reshape(-1, len(ids)).mean(axis=0)
-                for rows, ids in zip(tables, users, strict=True)
-            ]
-            by_model.append(values_of(values, users))
-        return by_model
+            by_fold.append(fold.first_values)
+        return [
+            values_of([values[model.name].mean(axis=0) for values in by_fold], users)
+            for model in self.models
+        ]
 
     def model_of(self, name: str, repeat: int) -> ModelRecord:
         """Return the model of that name; raise UsageError where it or its repeat has no scores."""

@@ -118,14 +118,14 @@ class FolderTables:
     def user_ids(self) -> pl.Series:
         """The users that have scores, in id order."""
         with _readable(self.folder / PER_USER):
-            return self._read(PER_USER)[USER].unique().sort()
+            return self._read(PER_USER)[USER].unique().cast(pl.String).sort()
 
     def rows(self, name: str, models: Sequence[str]) -> pl.DataFrame:
         """Return a table of some models, ordered by model, repeat and user."""
         with _readable(self.folder / name):
             if name != USERS:
                 return pl.concat([self._rows_of_model(name, model) for model in models])
-            users = self._read(USERS).sort(USER)
+            users = self._read(USERS).cast({USER: pl.String}).sort(USER)
             if not users[USER].equals(self.user_ids):
                 raise other_users(self.folder / USERS)
             return users
@@ -169,7 +169,7 @@ class FolderTables:
         return rows
 
     def _read(self, name: str, model: str | None = None) -> pl.DataFrame:
-        """Return the users of all models, or every column of one, in the order of the file."""
+        """Return the rows of all models as they are, or those of one, in the order of the file."""
         path = table(self.folder, name)
         if name not in self.files:
             self.files[name] = pl.concat([rows_of(file) for file in parts(path)])
@@ -186,8 +186,8 @@ class FolderTables:
         if self.fold is not None:
             rows = rows.filter(pl.col(FOLD) == self.fold).drop(FOLD)
         if model is not None:
-            rows = rows.filter(pl.col("model").cast(pl.String) == model)
-        return rows.cast(types)
+            rows = rows.filter(pl.col("model").cast(pl.String) == model).cast(types)
+        return rows
 
     def _refuse_other_means(self, model: str, rows: pl.DataFrame) -> None:
         """Raise ContradictionError where the scores of a model have other means than the record."""

@@ -10,12 +10,12 @@ import pytest
 import small
 from conftest import ROOT, Cli
 from jsonschema import Draft202012Validator
+from pages.documents import DOCUMENTS
 from small import POPULAR
 from typer.main import get_command
 
 from harness.cli import app
 from harness.hosting.split import split
-from harness.report.documents import DOCUMENTS
 
 LAST = POPULAR | {"name": "last", "params": {"window_days": 2}}
 RANDOM = small.RANDOM | {"repeats": 2}

@@ -75,7 +75,7 @@ def test_what_is_packed(folder: Path, cli: Cli) -> None:
 
 
 def test_who_is_chosen(folder: Path, cli: Cli) -> None:
-    """A sixth of the users for each group, at least one, and the same ones each time."""
+    """A sixth of the users for each group, never more than asked, the same ones each time."""
     text, data = page_of(cli, "shop", 6)
     names = {
         group: [[data["users"][place] for place in places] for places in of_models]
@@ -90,12 +90,15 @@ def test_who_is_chosen(folder: Path, cli: Cli) -> None:
     }
     assert {*names["random"][0]} == {"ann", "bob", "cid"} - chosen
     assert page_of(cli, "shop", 6) == (text, data)
+    words = "--users 5: there are 6 groups of users", "ask for 6 users or more"
+    is_refused(cli("report", "shop", "--users", "5"), *words)
 
 
 def test_without_the_log_lists_remain_and_a_note_says_why(folder: Path, cli: Cli) -> None:
     (folder / "log.csv").unlink()
     text, data = page_of(cli, "shop", 600)
     assert "left out, as the log cannot be used: " in text
+    assert "true items alone that nobody could recommend" in text
     assert "log.csv" in text
     assert not {"truth", "history", "events"} & set(data)
     assert (data["titles"], len(data["lists"][0])) == ([], 3)

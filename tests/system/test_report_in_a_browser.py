@@ -189,14 +189,19 @@ def test_no_table_and_no_chart_is_cut(watched: Watched, files: Files, width: int
 
 @pytest.mark.parametrize("width", [1440, 400])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["demo", "hostile"])
+@pytest.mark.parametrize("name", ["demo", "hostile", "one by one"])
 def test_it_is_accessible(
-    watched: Watched, files: Files, name: str, theme: Literal["light", "dark"], width: int
+    watched: Watched,
+    files: Files,
+    one_by_one: Path,
+    name: str,
+    theme: Literal["light", "dark"],
+    width: int,
 ) -> None:
-    """axe-core finds nothing, in the folded part neither."""
+    """axe-core finds nothing, in the folded part neither, nor among users one by one."""
     watched.page.set_viewport_size({"width": width, "height": 900})
     watched.page.emulate_media(color_scheme=theme)
-    watched.open(files[name])
+    watched.open((files | {"one by one": one_by_one})[name])
     watched.page.click("summary")
     faults = [
         (fault["id"], node["html"], node["failureSummary"])
@@ -304,9 +309,9 @@ def test_users_one_by_one_are_text_whatever_they_are_called(
     page.focus("#user-search")
     page.keyboard.type("ALERT")
     assert page.locator("#user-choice option").all_text_contents() == [cid]
-    assert f"User {cid}: MAP@2 of popular 0.5000" in page.inner_text("#user-said")
+    assert f"User {cid}: MAP@2 of popular 0.5000" in page.inner_text("#user-summary")
     page.keyboard.type(" nobody")
-    assert page.inner_text("#user-said") == "No such user here."
+    assert page.inner_text("#user-summary") == "No such user here."
     assert (
         page.locator("#user-shown").evaluate("it => it.querySelectorAll('script, img, a').length")
         == 0
@@ -315,13 +320,17 @@ def test_users_one_by_one_are_text_whatever_they_are_called(
 
 
 def test_users_one_by_one_fit_a_small_dark_screen(watched: Watched, one_by_one: Path) -> None:
-    watched.page.set_viewport_size({"width": 400, "height": 800})
+    """Their tables become cards, whose cells have the titles of their columns."""
+    watched.page.set_viewport_size({"width": 320, "height": 800})
     watched.page.emulate_media(color_scheme="dark")
     watched.open(one_by_one)
     for user in ("ann", HOSTILE[0], HOSTILE[4]):
         watched.page.select_option("#user-group", "all")
         watched.page.select_option("#user-choice", label=user)
-        assert watched.page.evaluate("document.documentElement.scrollWidth") <= 400
+        assert watched.page.evaluate("document.documentElement.scrollWidth") <= 320
+    watched.page.select_option("#user-choice", label="ann")
+    cell = "document.querySelector('#user-shown .cards td')"
+    assert watched.page.evaluate(f"getComputedStyle({cell}, '::before').content") == '"day"'
     ink = "getComputedStyle(document.querySelector('#user-shown td')).color"
     assert watched.page.evaluate(ink) == watched.page.evaluate(
         "getComputedStyle(document.body).color"

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
-
-from harness.report.model_docs import page
+from pages.baselines import page
 
 MODULES = sorted(
     found.name

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from checking import ROWS, against, by_solution, checked
 from conftest import ROOT
+from pages.checks import page
 
 from harness.delimited import blocks
-from harness.report import rule_docs
 from harness.submission.expected import Against
 from harness.submission.faults import COUNT
 from harness.submission.findings import Findings
@@ -82,7 +82,7 @@ def test_every_rule_is_here() -> None:
     # That a list holds one item is nothing, unless all do: SUB404.
     assert len([fault for fault in OF_FAULT if isinstance(fault, int)]) == COUNT - 1
     assert len(set(OF_FAULT.values())) == len(OF_FAULT)
-    assert rule_docs.checks_page() == PAGE
+    assert page() == PAGE
 
 
 def is_on_the_page(code: str, hint: str) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from harness.core.table import Column, Sheet, json_value
 from harness.core.table import document as document_of
-from harness.report.docs import described
 
 
 @dataclass(frozen=True)
@@ -102,22 +102,8 @@ def sheet() -> Sheet:
     return Sheet.of((model for model, _ in models()), columns, footing=footing)
 
 
-_HEAD = """# {title}: parameters
-
-Written by `make docs` from the docstrings; what they are for is in [{name}.md]({name}.md).
-"""
-
-
-def page(package: str) -> str:
-    """Return Markdown on every class of a package."""
-    lines = [_HEAD.format(title=package.capitalize(), name=package)]
-    for model, text in models(package):
-        lines += [f"## `{model.use.removeprefix(f'{package}.')}`", "", text, ""]
-        if model.parameters:
-            lines += ["| parameter | default | meaning |", "|---|---|---|"]
-            for p in model.parameters:
-                default = "none" if p.default in (None, []) else f"`{str(p.default).lower()}`"
-                meaning = p.meaning.replace("|", "\\|").replace("``", "`")
-                lines.append(f"| `{p.name}` | {'–' if p.required else default} | {meaning} |")
-            lines.append("")
-    return "\n".join(lines)
+def described(section: str) -> Iterator[tuple[list[str], str, str]]:
+    """Yield names, type and meaning for each line ``name, name : type`` of a numpydoc section."""
+    text = re.split(r"\n\n[A-Z]\w+\n-+\n", section)[0]
+    for line in re.finditer(r"^(\w[\w, ]*) : (.*)\n?((?:    .*(?:\n|$)|\n)*)", text, re.MULTILINE):
+        yield line[1].split(", "), line[2], " ".join(line[3].split())

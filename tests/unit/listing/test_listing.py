@@ -13,12 +13,15 @@ import pytest
 import small
 from conftest import ROOT
 from jsonschema import Draft202012Validator
+from pages import documents, schemas
+from pages.documents import DOCUMENTS
+from pages.metrics import page as page_of_metrics
 from pydantic_core import to_jsonable_python
 
+from harness.listing import baselines as models
+from harness.listing import metrics as listed
 from harness.metrics import DEFINITIONS, DIVISORS
 from harness.metrics.conventions import CONVENTIONS
-from harness.report import docs, documents, model_docs, schemas
-from harness.report.documents import DOCUMENTS
 from harness.stats import chance, pairwise
 from harness.submission.rules import RULES
 from harness.submission.rules.rule import Severity, Unit
@@ -28,7 +31,7 @@ SECTIONS = dict(part.split("\n", 1) for part in PAGE.split("\n## ")[1:])
 
 
 def test_the_page_in_the_repository_is_what_the_declarations_say() -> None:
-    assert docs.definitions_page() == PAGE, "docs/metrics.md is old: run make docs"
+    assert page_of_metrics() == PAGE, "docs/metrics.md is old: run make docs"
     assert [*SECTIONS] == [*DEFINITIONS, "Your own", "Conventions of MAP@k"]
     for block in PAGE.split("\n\n"):
         if block.startswith("| "):
@@ -62,7 +65,7 @@ def test_every_divisor_and_convention_has_its_row() -> None:
 
 def test_metrics_as_plain_values_lack_nothing() -> None:
     """JSON has no NaN and no infinity; tests of schemas look at the keys."""
-    entries = json.loads(json.dumps(to_jsonable_python(docs.metrics()), allow_nan=False))
+    entries = json.loads(json.dumps(to_jsonable_python(listed.metrics()), allow_nan=False))
     found: dict[str, Any] = {entry["name"]: entry for entry in entries}
     assert list(found) == list(DEFINITIONS)
     assert found["MAP"]["parameters"] == {"divisor": "kaggle, trec, k, retrieved, hits"}
@@ -78,8 +81,8 @@ def test_as_text_all_is_there_and_no_line_is_too_long(width: int) -> None:
     conventions = [f"{one.steps} = {one.value:.4f}" for one in CONVENTIONS.values()]
     conventions += [one.tools for one in CONVENTIONS.values()]
     for text, known, parts in (
-        (docs.metrics_text(width), DEFINITIONS, metrics),
-        (docs.conventions_text(width), CONVENTIONS, conventions),
+        (listed.metrics_text(width), DEFINITIONS, metrics),
+        (listed.conventions_text(width), CONVENTIONS, conventions),
     ):
         lines = text.splitlines()
         names = [line.split()[0] for line in lines if line and line[0] != " "]
@@ -116,7 +119,7 @@ def test_a_class_is_told_by_its_docstring(tmp_path: Path, monkeypatch: pytest.Mo
     small.write(tmp_path, {"sky/__init__.py": "", "sky/stars.py": STARS, "sky/moons.py": broken})
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "sky", raising=False)
-    (moons, _), (stars, _) = model_docs.models("sky")
+    (moons, _), (stars, _) = models.models("sky")
     assert (moons.use, moons.missing) == ("sky.moons", "it needs stars: pip install stars")
     assert (stars.use, stars.missing) == ("sky.stars:Stars", "")
     assert stars.summary == "Those of most stars, over two lines."
@@ -131,9 +134,8 @@ def test_a_class_is_told_by_its_docstring(tmp_path: Path, monkeypatch: pytest.Mo
 STORED = {path.name: path.read_text("utf-8") for path in (ROOT / "docs" / "schema").iterdir()}
 
 
-def test_the_files_are_what_the_code_makes(tmp_path: Path) -> None:
-    schemas.write(tmp_path / "made")
-    made = {path.name: path.read_text("utf-8") for path in (tmp_path / "made").iterdir()}
+def test_the_files_are_what_the_code_makes() -> None:
+    made = schemas.texts()
     assert made.keys() == STORED.keys(), "run make docs"
     assert [name for name in made if made[name] != STORED[name]] == [], "old: run make docs"
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from harness.core.table import SCHEMA
-from harness.report.docs import described
-from harness.report.documents import DOCUMENTS, Document
+from harness.listing.baselines import described
+from pages.documents import DOCUMENTS, Document
 
 
 class _Described(GenerateJsonSchema):
@@ -82,10 +81,3 @@ def texts() -> dict[str, str]:
         f"{name}.json": json.dumps(schema_of(document), indent=2, ensure_ascii=False) + "\n"
         for name, document in DOCUMENTS.items()
     }
-
-
-def write(folder: Path | str) -> None:
-    """Write them."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, text in texts().items():
-        (Path(folder) / name).write_text(text, encoding="utf-8")

@@ -24,8 +24,11 @@
 
   function table(caption, columns, rows) {
     const head = element("tr", "", ...columns.map((title) => element("th", title)));
-    const cellsOf = (texts) => texts.map((text) => element("td", text));
-    const lines = rows.map((texts) => element("tr", "", ...cellsOf(texts)));
+    const lines = rows.map((texts) => {
+      const line = element("tr", "", ...texts.map((text) => element("td", text)));
+      line.classList.toggle("hit", texts[columns.indexOf("hit")] === "hit");
+      return line;
+    });
     const made = element("table", "", element("caption", caption));
     made.append(element("thead", "", head), element("tbody", "", ...lines));
     for (const cell of head.cells) cell.scope = "col";
@@ -33,9 +36,6 @@
       columns.forEach((title, i) => {
         if (title !== "rank") row.cells[i].className = "word";
       });
-      if (row.cells[columns.indexOf("hit")]?.tagName === "TD") {
-        row.classList.toggle("hit", row.cells[columns.indexOf("hit")].textContent !== "");
-      }
     }
     return made;
   }
@@ -46,31 +46,30 @@
 
   function show() {
     const [m, u] = [Number(model.value), Number(user.value)];
-    const shown = part("shown");
+    const [shown, summary] = [part("shown"), part("summary")];
     shown.replaceChildren();
-    part("said").textContent = "";
     if (user.value === "") {
-      part("said").textContent = "No such user here.";
+      summary.textContent = "No such user here.";
       return;
     }
     const [list, truth] = [data.lists[m][u], data.truth?.[u]];
-    const reachable = truth?.slice(0, data.reachable[u]); // the others are no candidates
+    const reachable = truth?.slice(0, data.reachable[u]); // behind them are no candidates
     const isHit = (item, rank) => reachable?.includes(item) && list.indexOf(item) === rank;
-    const value = (of) => `${data.models[of]} ${data.values[of][u].toFixed(4)}`;
-    const others = m > 0 ? `; the best model, ${value(0)}` : "";
-    part("said").textContent = `User ${data.users[u]}: ${data.metric} of ${value(m)}${others}.`;
+    const value = (place) => `${data.models[place]} ${data.values[place][u].toFixed(4)}`;
+    const best = m > 0 ? `; the best model, ${value(0)}` : "";
+    summary.textContent = `User ${data.users[u]}: ${data.metric} of ${value(m)}${best}.`;
     const ranks = list.map((item, i) => [
       String(i + 1), ...named(item), ...(truth ? [isHit(item, i) ? "hit" : ""] : []),
     ]);
     const hits = truth ? ["hit"] : [];
-    const name = data.models[m];
-    const tables = [table(`The list of ${name}`, ["rank", "item", ...titled, ...hits], ranks)];
+    const title = `The list of ${data.models[m]}`;
+    const tables = [table(title, ["rank", "item", ...titled, ...hits], ranks)];
     if (truth) {
-      const found = truth.map((item) => [
+      const places = truth.map((item) => [
         ...named(item), list.includes(item) ? String(list.indexOf(item) + 1) : "not listed",
       ]);
       const columns = ["item", ...titled, "at rank"];
-      tables.unshift(table(`What was true (R = ${truth.length})`, columns, found));
+      tables.unshift(table(`What was true (R = ${truth.length})`, columns, places));
       const days = data.days.length ? ["day"] : [];
       const types = data.types.length ? ["type"] : [];
       const events = data.history[u].map(([day, item, type]) => [
@@ -87,6 +86,7 @@
       scroll.ariaLabel = made.caption.textContent;
       return scroll;
     }));
+    dispatchEvent(new Event("resize")); // a table may be too wide
   }
 
   function choose() {

@@ -17,9 +17,8 @@ from markupsafe import Markup
 from harness.core.errors import HarnessError
 from harness.core.progress import doing
 from harness.core.table import Sheet, number
-from harness.report.page import tables
-from harness.report.page.svg import svg
-from harness.report.page.users import users_of
+from harness.report import tables
+from harness.report.svg import svg
 from harness.results.folder import part
 from harness.results.plots import label, labels
 from harness.results.run import Run
@@ -44,16 +43,23 @@ def is_page(path: Path) -> bool:
 
 
 def page(run: Run, users: int | None = None) -> str:
-    """Return the page, with so many users to look at one by one; see `users_of`.
+    """Return the page, with at most so many users to look at one by one; see `users_of`.
 
     Raises
     ------
     DataError
         Its scores contradict its result.json.
+    HarnessError
+        See `users_of`.
     """
     import jinja2
 
-    loader = jinja2.PackageLoader("harness.report.page", "")
+    one_by_one = None
+    if users is not None:
+        from harness.report.users import users_of  # slow to import
+
+        one_by_one = users_of(run, users)
+    loader = jinja2.PackageLoader("harness.report", "")
     env = jinja2.Environment(
         loader=loader,
         autoescape=True,
@@ -63,7 +69,7 @@ def page(run: Run, users: int | None = None) -> str:
     )
     env.filters |= {"cut": label, "figure": _figure, "tone": _tone}
     env.globals["zip"] = zip
-    return env.get_template("page.html.j2").render(_content(run) | users_of(run, users))
+    return env.get_template("page.html.j2").render(_content(run), users=one_by_one)
 
 
 def _figure(text: str) -> str:
@@ -133,7 +139,8 @@ def _charts(run: Run, columns: list[str]) -> tuple[dict[str, dict[str, Markup]],
     charts: dict[str, dict[str, Markup]] = {}
     missing = dict[str, str]()
     count = len(_WIDTHS) * (6 + len(columns))
-    with doing("drawing charts", count, " charts") as stage:
+    # The default style, whatever the user's own is.
+    with doing("drawing charts", count, " charts") as stage, style.context("default"):
         for size, (width, longest) in _WIDTHS.items():
             plot = replace(run.plot, longest=longest, width=width)
             draw: dict[str, Callable[[], Axes]] = {
@@ -147,8 +154,7 @@ def _charts(run: Run, columns: list[str]) -> tuple[dict[str, dict[str, Markup]],
             draw |= {f"slices-{n}": partial(plot.slices, by=by) for n, by in enumerate(columns)}
             for name, chart in draw.items():
                 try:
-                    with style.context("default"):  # whatever the user's own is
-                        charts.setdefault(name, {})[size] = svg(f"{name}-{size}", chart())
+                    charts.setdefault(name, {})[size] = svg(f"{name}-{size}", chart())
                 except ContradictionError:
                     raise
                 except (HarnessError, ValueError) as error:
@@ -163,7 +169,7 @@ def _code() -> dict[str, Any]:
 
     The policy names the script by its hash, so a browser runs no other, whatever a name holds.
     """
-    here = files("harness.report.page")
+    here = files("harness.report")
     script = "".join(here.joinpath(name).read_text("utf-8") for name in ("page.js", "users.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (

@@ -18,9 +18,9 @@ from harness.comparison.leaderboard import Leaderboard
 from harness.comparison.standings import Ranking
 from harness.config.space import SearchName
 from harness.hosting.split import SplitRecord
-from harness.report.docs import ConventionFacts, MetricFacts
-from harness.report.model_docs import Baselines
-from harness.report.rule_docs import Checks
+from harness.listing.baselines import Baselines
+from harness.listing.checks import Checks
+from harness.listing.metrics import ConventionFacts, MetricFacts
 from harness.results.record import Evaluation, RunRecord
 from harness.scoring.score import OnConvention
 from harness.stats.estimates import Estimate

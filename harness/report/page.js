@@ -16,15 +16,12 @@
 
   function fit() {
     for (const table of all(".scroll > table")) {
+      const titles = all("thead th", table).map((head) => head.textContent.trim());
+      for (const row of all("tbody tr, tfoot tr", table)) {
+        titles.forEach((text, i) => (row.cells[i].dataset.title = text));
+      }
       table.classList.remove("cards");
       table.classList.toggle("cards", table.offsetWidth > table.parentElement.clientWidth);
-    }
-  }
-
-  function title(table) {
-    const titles = all("thead th", table).map((head) => head.textContent.trim());
-    for (const row of all("tbody tr, tfoot tr", table)) {
-      titles.forEach((text, i) => (row.cells[i].dataset.title = text));
     }
   }
 
@@ -80,6 +77,5 @@
   for (const select of all(".choice select")) select.addEventListener("change", refresh);
   addEventListener("resize", fit);
   addEventListener("beforeprint", () => (document.querySelector("#repeat details").open = true));
-  all(".scroll > table").forEach(title);
   refresh();
 })();

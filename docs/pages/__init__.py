@@ -1,0 +1,1 @@
+"""The pages and schemas of docs/ that follow from the code."""

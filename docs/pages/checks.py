@@ -1,0 +1,97 @@
+"""docs/submission-checks.md: every rule of submissions, its bad file, and what is said of it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from harness.listing.checks import plain
+from harness.submission.expected import Against, of_tables
+from harness.submission.format import FORMATS
+from harness.submission.rules import RULES
+from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE, Rule
+from harness.submission.validate import validate
+
+_LONGEST = 400
+"""Bytes of an example that is shown."""
+_HEAD = """
+# What is looked at in a submission
+
+Made by `make docs` from the declarations in `harness/submission/`; `harness list checks` prints the
+same facts. Codes never change their meaning. An error is what a platform refuses, or what scores
+wrong in silence; a warning is worth a look (`--strict` makes them errors).
+
+The examples are checked with `harness validate submission.csv --sample sample.csv --items
+articles.csv --k 12`, where the sample and the articles are
+
+{sample}
+
+{items}
+
+and this file is good (of bad ones only the lines that differ are shown; SUB210 and SUB312 are found
+where nobody says which ids there are, without sample and articles):
+
+{good}
+"""
+
+_FORMATS = """
+## Formats
+
+Known by the header of the sample, or else of the file itself.
+
+| format | header | longest list | metric | competition |
+| :-- | :-- | --: | :-- | :-- |
+"""
+_BY_ITSELF = ", or `--fix OUT`"
+
+
+def page() -> str:
+    """Return docs/submission-checks.md."""
+    with tempfile.TemporaryDirectory() as folder:
+        sections = [_section(rule, Path(folder)) for rule in RULES.values()]
+    formats = "\n".join(
+        f"| {name} | `{','.join(f.columns)}` | {f.k} | {f.metric} | {f.source} |"
+        for name, f in FORMATS.items()
+    )
+    head = _HEAD.strip().format(
+        sample=_block(SAMPLE.encode()), items=_block(ITEMS.encode()), good=_block(GOOD.encode())
+    )
+    return "\n\n".join([head, *sections, _FORMATS.strip() + "\n" + formats]) + "\n"
+
+
+def _section(rule: Rule, folder: Path) -> str:
+    lines = [
+        f"## {rule.code} {rule.name}",
+        "",
+        f"{rule.severity}; to mend it: {plain(rule.hint)}{_BY_ITSELF * rule.fixed}",
+    ]
+    example = rule.example
+    if example is None:
+        return "\n".join(lines)
+    (folder / "sample.csv").write_text(SAMPLE, encoding="utf-8")
+    (folder / "articles.csv").write_text(ITEMS, encoding="utf-8")
+    path = folder / "submission.csv"
+    path.write_bytes(example)
+    known = of_tables(folder / "sample.csv", folder / "articles.csv").cut_at(12)
+    # Where nobody says which ids there are, their shape alone can be looked at; and a sample would
+    # have said which column is which.
+    shape = Against(format=FORMATS["hm"])
+    less = {"SUB112": Against(), "SUB210": shape, "SUB312": shape}
+    problems = validate(path, less.get(rule.code, known)).problems
+    problem = next(p for p in problems if p.code == rule.code)
+    place = "" if problem.line is None else f"line {problem.line}: "
+    lines.append("")
+    is_text = example[:2] not in (b"PK", b"\x1f\x8b", b"\xff\xfe", b"Ra")
+    if is_text and len(example) < _LONGEST:  # the lines that the good file has not
+        good = GOOD.encode().splitlines(keepends=True)
+        odd = [line for line in example.splitlines(keepends=True) if line not in good]
+        lines.append(_block(b"".join(odd) or example))
+    return "\n".join([*lines, "", f"> {place}{problem.message}"])
+
+
+def _block(content: bytes) -> str:
+    lines = content.decode("utf-8", "backslashreplace").split("\n")
+    shown = [
+        line.encode("unicode_escape").decode() if not line.isprintable() else line for line in lines
+    ]
+    return "```\n" + "\n".join(shown).rstrip("\n") + "\n```"

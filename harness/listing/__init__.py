@@ -1,0 +1,1 @@
+"""What there is, as ``harness list`` shows it: metrics, conventions, baselines, checks."""
