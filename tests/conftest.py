@@ -99,6 +99,16 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
 
 
+@pytest.fixture
+def no_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave charts out of pages, which say so: drawing them is most of the work."""
+
+    def refuse(*size: Any, **options: Any) -> None:
+        raise ValueError("no charts here")
+
+    monkeypatch.setattr("matplotlib.figure.Figure", refuse)
+
+
 def hashes(n: int) -> UInt64:
     """Return the hashes of users "0" to "n − 1"."""
     return id_hashes(pl.Series([str(user) for user in range(n)], dtype=pl.String))

@@ -1,6 +1,5 @@
 """Ids of a submission that look like known ones, and are not the same."""
 
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +96,11 @@ def test_users_who_look_alike_stay_apart_in_any_order(
     """A user who has a row is nobody else. Which of two ids is a damaged one, nobody can tell."""
     Path("known.csv").write_text(ALL)
     path, out = Path("lists.csv"), Path("out.csv")
-    for order in permutations(rows):
+    against = of_tables(Path("known.csv"))
+    if known == "solution":
+        against = Against().scored_by(of_file(Path("known.csv")))
+    for order in (rows, rows[::-1]):  # each of two is once the first
         path.write_text("user,items\n" + "\n".join(order) + "\n")
-        against = of_tables(Path("known.csv"))
-        if known == "solution":
-            against = Against().scored_by(of_file(Path("known.csv")))
         found = {p.code: p for p in validate(path, against).problems}
         assert (found[code].count, found[code].fixed) == (count, False)
         assert ("SUB203" in found, "SUB207" in found) == (False, False)
