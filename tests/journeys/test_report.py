@@ -219,7 +219,7 @@ def test_a_single_model_and_a_metric_of_all_lists(tmp_path: Path) -> None:
     assert "is not 0 for users without lists" in found.texts["leaderboard"]
 
 
-def test_empty_parts_say_so(copied: Path) -> None:
+def test_empty_parts_say_so(copied: Path, no_charts: None) -> None:
     nothing = {"curve": {}, "described": {}, "vs_random": None}
     models = [model | nothing for model in document(copied)["models"]]
     found = changed(copied, models=models, chance={}, slices=[], shake_up=[], comparison=None)
@@ -233,7 +233,7 @@ def test_empty_parts_say_so(copied: Path) -> None:
         assert words in found.texts[section]
 
 
-def test_a_chart_that_cannot_be_drawn_says_why(copied: Path) -> None:
+def test_a_chart_that_cannot_be_drawn_says_why(copied: Path, no_charts: None) -> None:
     comparison = document(copied)["comparison"] | {"baseline": "nobody", "correction": "own"}
     assert 'no model "nobody"' in changed(copied, comparison=comparison).texts["differences"]
 
@@ -275,7 +275,7 @@ def test_a_user_of_several_folds_has_one_value(tmp_path: Path) -> None:
     assert "the sum over folds" in found.texts["users"]
 
 
-def test_what_an_unusual_record_says(copied: Path) -> None:
+def test_what_an_unusual_record_says(copied: Path, request: pytest.FixtureRequest) -> None:
     """Models without a class, a mean of 0, no estimate, a metric that calls neither end better."""
     record = document(copied)
     for model in record["models"]:
@@ -297,6 +297,7 @@ def test_what_an_unusual_record_says(copied: Path) -> None:
     pairs = [pair for pair in record["comparison"]["pairs"] if pair["other"] == "random"]
     for pair, verdict in zip(pairs, ("better", "tied", "better"), strict=True):
         pair["verdict"] = verdict
+    request.getfixturevalue("no_charts")
     found = changed(
         copied, comparison=record["comparison"] | {"baseline": "random", "pairs": pairs}
     )

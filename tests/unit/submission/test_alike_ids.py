@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from checking import checked
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import harness
@@ -260,6 +260,7 @@ LETTERS = st.sampled_from("0017aAb\u00a0\u200b'.+eE\u00e9 ")
 IDS = st.lists(st.text(LETTERS, min_size=1, max_size=5), min_size=1, max_size=30)
 
 
+@settings(max_examples=settings.default.max_examples // 2)  # a tenth of a second each
 @given(known=IDS, strangers=IDS)
 def test_every_user_who_is_alike_is_found(known: list[str], strangers: list[str]) -> None:
     """Whichever ids the scan need not look at closely."""
