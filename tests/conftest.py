@@ -1,6 +1,7 @@
 """What every test gets: a cache of its own, tiny folders of competition files, and refusals."""
 
 import itertools
+import os
 import shutil
 import sys
 import tomllib
@@ -41,6 +42,14 @@ def _cache_names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def _own_cache(_cache_names: Iterator[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_CACHE_DIR", next(_cache_names))  # made when something is kept
     monkeypatch.delenv("HARNESS_CACHE_SETTLE", raising=False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_disk() -> Iterator[None]:
+    """Wait for no disk: no test ends the power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +106,16 @@ def harness(made: Path, here: Path, cli: Cli) -> Cli:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what is made of files that were written just now, too."""
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")
+
+
+@pytest.fixture
+def no_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave charts out of pages, which say so: drawing them is most of the work."""
+
+    def refuse(*size: Any, **options: Any) -> None:
+        raise ValueError("no charts here")
+
+    monkeypatch.setattr("matplotlib.figure.Figure", refuse)
 
 
 def hashes(n: int) -> UInt64:

@@ -2,6 +2,7 @@
 
 import re
 from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from harness.data.synthetic import synthesise
 from harness.evaluation.parts import rows_of
 from harness.evaluation.run import run
 from harness.results.folder import PER_USER, RECOMMENDATIONS
+from harness.results.run import Run
 
 SINGLE = CONFIGS | {
     "leaderboards": {"compare": {"public_shares": [0.4], "resamples": 130}},
@@ -53,11 +55,26 @@ def test_folds_in_buckets(tmp_path: Path) -> None:
         assert everything(run(settings)) == whole
 
 
-@pytest.mark.parametrize("name", SINGLE)
-def test_buckets_and_parts(tmp_path: Path, name: str) -> None:
+@dataclass(frozen=True)
+class OfFiles:
+    """The run of a config on files in memory, which each engine's is compared with."""
+
+    name: str
+    folder: Path
+    settings: Config
+    run: Run
+
+
+@pytest.fixture(scope="module", params=SINGLE)
+def of_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> OfFiles:
+    folder = tmp_path_factory.mktemp("of_files")
+    settings = many(folder, request.param)
+    return OfFiles(name=request.param, folder=folder, settings=settings, run=run(settings))
+
+
+def test_buckets_and_parts(of_files: OfFiles) -> None:
     """Of parts scores and lists too, which whoever has the parts writes part by part."""
-    settings = many(tmp_path, name)
-    whole = run(settings)
+    name, settings, whole = of_files.name, of_files.settings, of_files.run
     with small.in_buckets(COUNTS[name]):
         buckets = run(settings)
     assert everything(buckets) == everything(whole)
@@ -198,17 +215,18 @@ NOTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("engine", "noted"), [(e, n) for n, (_, own) in NOTED.items() for e in own]
-)
-def test_notes_are_of_all_users(tmp_path: Path, engine: str, noted: str) -> None:
+@pytest.mark.parametrize("noted", NOTED)
+def test_notes_are_of_all_users(tmp_path: Path, noted: str) -> None:
     """Whatever holds the users, each is said once, of all of them, with the same words."""
     lists = "user,items\n" + "".join(f"user{n},{'z d' if n == 9 else 'b a'}\n" for n in range(40))
-    small.write(tmp_path, {"odd.py": ODD, "mine.csv": lists})
-    settings = small.many(tmp_path, **deepcopy(NOTED[noted][0]))
+    small.write(tmp_path, {"odd.py": ODD, "mine.csv": lists, "later.csv": small.LATER})
+    sections, engines = deepcopy(NOTED[noted])
+    models = [*MODELS[:2], *sections.pop("more", [])]
+    settings = small.config(tmp_path, *models, log=small.MANY, **sections)
     notes = run(settings).notes
     assert sum(noted in note for note in notes) == 1, notes
-    assert by(engine, settings).notes == notes
+    for engine in engines:
+        assert by(engine, settings).notes == notes, engine
 
 
 @pytest.mark.parametrize("engine", BOTH)
@@ -230,22 +248,20 @@ def test_each_fold_is_a_run_of_its_own(tmp_path: Path, name: str) -> None:
         assert everything(fold) == everything(run(alone))
 
 
-@pytest.mark.parametrize("name", SINGLE)
-def test_frames(tmp_path: Path, name: str) -> None:
+def test_frames(of_files: OfFiles) -> None:
     """Of pandas for every other config; only what names lists and files is not the same."""
-    files = run(many(tmp_path, name))
+    name = of_files.name
     own = deepcopy(SINGLE[name])
     sections = small.values(*MODELS, *own.pop("more", []), **own)
     in_pandas = COUNTS[name] == 7
     tables = ("data", "events"), ("data", "users"), ("data", "items"), ("split", "valid")
     for section, key in tables:
         if key in sections[section]:
-            path = tmp_path / sections[section][key]
+            path = of_files.folder / sections[section][key]
             frame = pl.read_csv(path, infer_schema=in_pandas)
             sections[section][key] = frame.to_pandas() if in_pandas else frame
-    of_frames, of_files = everything(harness.run(sections)), everything(files)
     differ = dict.fromkeys(("config", "notes"))
-    assert of_frames | differ == of_files | differ
+    assert everything(harness.run(sections)) | differ == everything(of_files.run) | differ
 
 
 def test_who_registered_after_a_bucket_began_is_known_by_the_cut_off_of_all(tmp_path: Path) -> None:

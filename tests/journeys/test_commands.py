@@ -371,7 +371,7 @@ WRITTEN = {
 
 @pytest.mark.parametrize(("command", "file"), WRITTEN.items())
 def test_quiet_prints_nothing_where_the_result_is_a_file(
-    harness: Cli, command: str, file: str
+    harness: Cli, no_charts: None, command: str, file: str
 ) -> None:
     assert harness(*command.split(), "-q") == (0, "", "")
     assert Path(file).is_file()

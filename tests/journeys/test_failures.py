@@ -139,7 +139,7 @@ def test_it_is_told_wherever_a_run_is_shown(done: Done) -> None:
     assert sorted(done.found.to_pandas().index) == ["popular", "random"]
 
 
-def test_a_folder_is_read_with_what_failed(done: Done) -> None:
+def test_a_folder_is_read_with_what_failed(done: Done, no_charts: None) -> None:
     own = read(done.folder / "run")
     assert own.record.failed == done.found.failed
     assert {one.name for one in rescore(done.folder / "run").models} == {"popular", "random"}

@@ -118,7 +118,7 @@ def test_over_a_sample_its_users_alone_are_averaged(
     assert found["models"]["popular"] == {"window": 5 / 8, "sample": mean, "at_least": False}
 
 
-def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path, no_charts: None) -> None:
     none = ran(tmp_path, KNOWS_WHOM, evaluation={"metrics": ["Popularity@2", "MAP@2"]})
     assert (estimates(none)["models"], notes(none)) == ({}, [])
     result = ran(tmp_path, KNOWS_WHOM, POPULAR)

@@ -367,7 +367,7 @@ class Folder:
 
 
 @pytest.fixture
-def folder(made: Path, here: Path, cli: Cli, at_once: None) -> Folder:
+def folder(made: Path, here: Path, cli: Cli, at_once: None, no_charts: None) -> Folder:
     shutil.copytree(made, here, dirs_exist_ok=True)
     return Folder(cli, here)
 
@@ -394,9 +394,9 @@ def test_help_begins_with_what_is_scored_against_and_ends_with_output(command: s
 
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_option_changes_what_is_done_or_is_refused(folder: Folder, line: str) -> None:
-    folder.typed(line)  # what is kept of it is taken up from here on
-    plain = folder.typed(line)
-    assert folder.typed(line) == plain
+    first, plain = folder.typed(line), folder.typed(line)
+    if first != plain:  # what is kept of it is taken up from here on
+        assert folder.typed(line) == plain
     for typed in EXAMPLES[line].values():
         assert folder.typed(f"{line} {typed}") != plain, typed
 

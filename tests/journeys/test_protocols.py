@@ -94,7 +94,7 @@ def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli:
     ],
 )
 def test_event_types_that_are_truth_are_named_wherever_a_run_is_shown(
-    cli: Cli, here: Path, sections: dict[str, Any], truth: str
+    cli: Cli, here: Path, no_charts: None, sections: dict[str, Any], truth: str
 ) -> None:
     text = small.toml(**{"compare": QUICK} | sections)
     small.write(here, {"log.csv": small.MANY, "later.csv": small.LATER, "c.toml": text})

@@ -288,7 +288,7 @@ def harness(here: Path, cli: Cli) -> Cli:
     return cli
 
 
-def test_the_table_and_the_config(harness: Cli, tmp_path: Path) -> None:
+def test_the_table_and_the_config(harness: Cli, tmp_path: Path, no_charts: None) -> None:
     status, out, err = harness("tune", "exam.toml")
     assert (status, err) == (0, "")
     lines = out.splitlines()

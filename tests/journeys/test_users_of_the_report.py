@@ -28,6 +28,8 @@ FILES = {
 }
 RUNS = {"shop": "shop.toml", "folds": "folds.toml", "set": "set.toml"}
 
+pytestmark = pytest.mark.usefixtures("no_charts")
+
 
 def page_of(cli: Cli, run: str, users: int) -> tuple[str, Any]:
     """Write the page of a run, and return its text and what it holds of users."""

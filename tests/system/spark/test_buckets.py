@@ -71,7 +71,7 @@ def compare(spark: Any, layout: Layout, count: int, monkeypatch: pytest.MonkeyPa
             all_same(one, other)
 
 
-@pytest.mark.parametrize(("name", "count"), [("demo", 7), ("demo-ponpare", 64)])
+@pytest.mark.parametrize(("name", "count"), [("demo", 7), ("demo-ponpare", 16)])
 def test_sample_competitions(
     spark: Any, monkeypatch: pytest.MonkeyPatch, name: str, count: int
 ) -> None:
@@ -200,7 +200,7 @@ def test_quotes_and_lines_within_them_are_read_by_spark_as_they_are_here(
 def test_attributes_that_spark_reads_are_frames_of_each_bucket(spark: Any, tmp_path: Path) -> None:
     small.write(tmp_path, {"users.csv": USERS, "items.csv": ITEMS})
     uris = {name: (tmp_path / f"{name}.csv").as_uri() for name in ("users", "items")}
-    with in_buckets(spark, table(tmp_path, **uris).layout(), 64) as found:
+    with in_buckets(spark, table(tmp_path, **uris).layout(), 16) as found:
         for data in datasets(found):
             users, items = data.users_table, data.items_table
             assert isinstance(users, pl.DataFrame)

@@ -132,7 +132,7 @@ def evaluations(draw: st.DrawFn) -> tuple[Frame, Frame]:
     return lists, truth | graded
 
 
-@settings(max_examples=settings.default.max_examples // 5, deadline=None)  # a second a call
+@settings(max_examples=settings.default.max_examples // 8, deadline=None)  # a second a call
 @given(evaluations(), st.sampled_from([1, 2, 7]), st.randoms(use_true_random=False))
 def test_the_bits_of_a_local_call(spark: Any, drawn: Any, partitions: int, shuffled: Any) -> None:
     lists, truth = drawn
@@ -219,6 +219,7 @@ def test_items_that_are_true_for_others_are_known(spark: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         assert evaluate(frame(spark, lists), frame(spark, truth), "MRR")["MRR"] == 0
+    small(spark)
     with pytest.warns(UserWarning, match="no recommended item is a true item of anyone"):
         evaluate(frame(spark, lists | {"item": ["x", "y"]}), frame(spark, truth), "MRR")
 

@@ -47,7 +47,10 @@ LISTS = st.dictionaries(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=settings.default.max_examples // 2,  # a tenth of a second each
+)
 @given(lists=LISTS, data=st.data())
 def test_every_shape_and_reader_gives_the_same_scores(
     solution: Path, lists: dict[str, list[str]], data: st.DataObject

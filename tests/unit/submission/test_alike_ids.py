@@ -1,13 +1,12 @@
 """Ids of a submission that look like known ones, and are not the same."""
 
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from checking import checked
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import harness
@@ -97,11 +96,11 @@ def test_users_who_look_alike_stay_apart_in_any_order(
     """A user who has a row is nobody else. Which of two ids is a damaged one, nobody can tell."""
     Path("known.csv").write_text(ALL)
     path, out = Path("lists.csv"), Path("out.csv")
-    for order in permutations(rows):
+    against = of_tables(Path("known.csv"))
+    if known == "solution":
+        against = Against().scored_by(of_file(Path("known.csv")))
+    for order in (rows, rows[::-1]):  # each of two is once the first
         path.write_text("user,items\n" + "\n".join(order) + "\n")
-        against = of_tables(Path("known.csv"))
-        if known == "solution":
-            against = Against().scored_by(of_file(Path("known.csv")))
         found = {p.code: p for p in validate(path, against).problems}
         assert (found[code].count, found[code].fixed) == (count, False)
         assert ("SUB203" in found, "SUB207" in found) == (False, False)
@@ -261,6 +260,7 @@ LETTERS = st.sampled_from("0017aAb\u00a0\u200b'.+eE\u00e9 ")
 IDS = st.lists(st.text(LETTERS, min_size=1, max_size=5), min_size=1, max_size=30)
 
 
+@settings(max_examples=settings.default.max_examples // 2)  # a tenth of a second each
 @given(known=IDS, strangers=IDS)
 def test_every_user_who_is_alike_is_found(known: list[str], strangers: list[str]) -> None:
     """Whichever ids the scan need not look at closely."""
