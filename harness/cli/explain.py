@@ -78,7 +78,8 @@ def explain(
     models = model or []
     if not (user or worst or best or most_different):
         ask = "--most-different 3" if len(models) > 1 else "--worst 3 or --best 3"
-        raise UsageError(f"nobody to explain; name --user ID, or ask for {ask}")
+        which = "--model NAME and " if source.is_dir() and not models else ""
+        raise UsageError(f"no user to explain; name {which}--user ID, or ask for {ask}")
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         if source.is_dir():
             part(source, "result.json")
@@ -111,7 +112,7 @@ def _refuse_models(run: Run, models: list[str], *, ordered: bool, most_different
     """Refuse no model, more than two, and what goes with another number of them."""
     if not models:
         names = [known.name for known in run.models]
-        raise UsageError(f"{run.folder}: which model? name one with --model; {suggest('', names)}")
+        raise UsageError(f"{run.folder}: name a model, as in --model NAME; {suggest('', names)}")
     if len(models) > 2 or len(set(models)) < len(models):
         raise UsageError(f"found --model {' --model '.join(models)}; name one model, or two")
     if len(models) == 2 and ordered:
@@ -121,8 +122,8 @@ def _refuse_models(run: Run, models: list[str], *, ordered: bool, most_different
         )
     if len(models) == 1 and most_different:
         raise UsageError(
-            f"--most-different compares two models; name another one, too: --model {models[0]} "
-            f"--model …; {suggest('', [each.name for each in run.models])}"
+            f"--most-different compares two models: add --model NAME; "
+            f"{suggest('', [each.name for each in run.models])}"
         )
 
 

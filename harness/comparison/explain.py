@@ -165,7 +165,7 @@ class Explanations(Shown):
         lines = [f"lists  {printable(self.paper)}"]
         if self.against is not None:
             lines.append(f"and    {printable(self.against)}")
-        fold = which_fold(self.fold, self.folds, "explain")
+        fold = which_fold(self.fold, self.folds, runs=True)
         lines += [f"note   {note}" for note in (fold, *self.notes) if note and first]
         lines.append(f"user   {printable(user.user)} · k = {user.k}")
         metric = next(iter(self.metrics), None)
@@ -243,8 +243,8 @@ def explain_run(
     except DataError as error:
         page = shlex.join(["harness", "report", str(run.folder), "--users", "600"])
         raise DataError(
-            f"{error}\nthe log alone has what was true, and the history: mend that, name its place "
-            f"in {run.folder}/config.toml, or look at lists without their hits: {page}"
+            f"{error}\nwithout the log nothing says what was true: put it back, or write its new "
+            f"place into {run.folder}/config.toml; a page of lists without hits needs none: {page}"
         ) from error
     lists = [_submitted(evaluated, model, repeat_of[model], metrics) for model in models]
     best_values, metric = None, _metric_of(lists[0])
@@ -406,7 +406,7 @@ def _rows_of(users: Sequence[str], solution: Solution, fold: int) -> list[int]:
     row_of = {user: row for row, user in enumerate(solution.users)} if users else {}
     for user in users:
         if user not in row_of:
-            which = which_fold(fold, solution.folds, "explain")
+            which = which_fold(fold, solution.folds, runs=True)
             raise UsageError(
                 f'no user "{user}" among the {len(solution.users):,} of the evaluation set'
                 f'{f" ({which})" if which else ""}; one is "{solution.users[0]}"'

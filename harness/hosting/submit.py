@@ -163,7 +163,7 @@ def submit_run(
     _write(model, lists, out, users, asked, task, evaluated)
     repeats = of_model.model.repeats
     means = f"repeat {repeat}; the run's scores are means over repeats 0 to {repeats - 1}"
-    which = [which_fold(of_model.fold, of_model.folds, "submit"), means if repeats > 1 else ""]
+    which = [which_fold(of_model.fold, of_model.folds, runs=True), means if repeats > 1 else ""]
     return Submitted(out, len(users), 0, beyond, (*filter(None, which), *task.data.notes))
 
 

@@ -222,26 +222,21 @@ class Terms:
         return expected.columns(solution) if isinstance(solution, Path) else solution.columns
 
 
-def which_fold(fold: int, folds: int, command: str = "") -> str:
+def which_fold(fold: int, folds: int, *, runs: bool = False) -> str:
     """Return what a command says that takes one of several folds; nothing of a single one.
 
-    `command` takes another fold of a run, if any does.
+    `runs`: it takes runs, too, and any fold of these.
 
     Examples
     --------
-    >>> which_fold(3, 3).partition(";")[0]
-    'fold 3 of 3, the last'
-    >>> which_fold(1, 3, "explain").partition(", or")[0]
-    'fold 1 of 3; for another, explain a run with --fold N'
+    >>> which_fold(3, 3)
+    'fold 3 of 3, the last; for another: the files of harness split CONFIG --out DIR'
     """
     if folds == 1:
         return ""
     last = ", the last" if fold == folds else ""
-    of_run = f"{command} a run with --fold N, or " if command else ""
-    return (
-        f"fold {fold} of {folds}{last}; for another, {of_run}harness split CONFIG --out DIR writes "
-        "each fold with a config and a solution of its own"
-    )
+    other = "--fold N of a run, or the files" if runs else "the files"
+    return f"fold {fold} of {folds}{last}; for another: {other} of harness split CONFIG --out DIR"
 
 
 def _read(

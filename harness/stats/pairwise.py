@@ -480,9 +480,9 @@ def _leaderboard(shaken: ShakeUp) -> str:
     users = f"{shaken.public:,} of {counted(shaken.users, 'user')}"
     public = f"{100 * shaken.share:g} % public ({users})"
     if shaken.few:
-        return f"leaderboards  {public}: not shown, as fewer than {FEW} users tell nothing"
+        return f"leaderboards  {public}: fewer than {FEW} users are luck"
     return (
-        f"leaderboards  {public}: nobody is first on both, the public and the private one, in "
+        f"leaderboards  {public}: the public and the private leader differ in "
         f"{percent(shaken.leader_falls)} of {shaken.times:,} splits"
     )
 

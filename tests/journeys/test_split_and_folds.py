@@ -75,9 +75,9 @@ def test_lines_end_where_the_terminal_does(
 
 # Several folds.
 
-ANOTHER = "harness split CONFIG --out DIR writes each fold with a config and a solution of its own"
-LAST = f"fold 2 of 2, the last; for another, {ANOTHER}"
-OTHER = f"for another, explain a run with --fold N, or {ANOTHER}"
+ANOTHER = "the files of harness split CONFIG --out DIR"
+LAST = f"fold 2 of 2, the last; for another: {ANOTHER}"
+OTHER = f"for another: --fold N of a run, or {ANOTHER}"
 BY_FOLDS = ("lists.csv", "--config", "folds.toml")
 
 
