@@ -372,7 +372,7 @@ class Run(Shown):
         `verbose`: times and pairs as well.
         """
         record = self.record
-        sheets = [models_sheet(record, verbose=verbose)]
+        sheets = [models_sheet(record, verbose=verbose).filled()]
         sheets += [folds_sheet(record)] if record.folds else []
         if verbose and record.comparison is not None:
             sheets.append(pairs_sheet(record, record.comparison))

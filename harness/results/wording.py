@@ -64,7 +64,7 @@ def models_sheet(record: RunRecord, *, verbose: bool) -> Sheet:
             exact |= {first: number(record.chance[first].mean, digits), "lift": "1.0"}
         rows.append({"model": "chance (exact)", **exact})
     sheet.rows.extend([row.get(title, "") for title in sheet.titles] for row in rows)
-    return sheet.filled()
+    return sheet
 
 
 def _mean(metric: str, digits: int, model: ModelRecord) -> str:
