@@ -128,10 +128,18 @@ BOTH = pl.DataFrame({"user": "ann", "item": ["x", "a"], "rank": [1, 2]})
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["relevance", "Rating", "label", "target", "score", "Quantity", "is_relevant", "Book-Rating"],
+    ("name", "zero"),
+    [
+        ("relevance", "0"),
+        ("Rating", "-1"),
+        ("label", "False"),
+        ("target", "false"),
+        ("score", "0.0"),
+        ("Quantity", "-1"),
+        ("is_relevant", "False"),
+        ("Book-Rating", "0"),
+    ],
 )
-@pytest.mark.parametrize("zero", ["0", "-1", "0.0", "False", "false"])
 def test_zeros_of_a_column_that_may_hold_grades(tmp_path: Path, name: str, zero: str) -> None:
     path = tmp_path / "true.csv"
     path.write_text(f"user,item,{name}\nann,a,{'True' if 'alse' in zero else 1}\nann,x,{zero}\n")
