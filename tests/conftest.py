@@ -19,6 +19,7 @@ from typer.main import get_command
 
 from harness import config as config_
 from harness.cli import app, guarded
+from harness.core import progress
 from harness.core.arrays import Ragged, UInt64
 from harness.core.random import id_hashes
 from harness.evaluation.run import run
@@ -45,10 +46,12 @@ def _own_cache(_cache_names: Iterator[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_disk() -> Iterator[None]:
-    """Wait for no disk: no test ends the power."""
+def _same_on_slow_machines() -> Iterator[None]:
+    """Wait for no disk, as no test ends the power; let no line of progress come by the clock."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setattr(progress, "_FIRST", 3600)
+        patch.setattr(progress, "_PLAIN", 3600)
         yield
 
 

@@ -79,13 +79,9 @@ class Sheet:
 
     def filled(self) -> Self:
         """Return the sheet without columns whose cells are all empty."""
-        cells = enumerate(zip(*self.rows, strict=True))
-        return self.ordered([number for number, column in cells if any(column)])
-
-    def ordered(self, numbers: Sequence[int]) -> Self:
-        """Return the sheet with the columns of these numbers, in their order."""
-        columns = [self.columns[i] for i in numbers]
-        return replace(self, columns=columns, rows=[[row[i] for i in numbers] for row in self.rows])
+        kept = [i for i, cells in enumerate(zip(*self.rows, strict=True)) if any(cells)]
+        columns = [self.columns[i] for i in kept]
+        return replace(self, columns=columns, rows=[[row[i] for i in kept] for row in self.rows])
 
     @property
     def titles(self) -> list[str]:

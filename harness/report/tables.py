@@ -10,19 +10,20 @@ from itertools import groupby
 from harness.core.errors import counted, in_toml, printable
 from harness.core.table import Column, Sheet, digits_of, ends, number, percent
 from harness.results.record import ModelRecord, RunRecord
-from harness.results.wording import decimals_of, models_sheet, name_of, standing_title
+from harness.results.wording import decimals_of, models_sheet, name_of
 from harness.stats.slices import Slice, column_title
 
 
 def models(record: RunRecord) -> Sheet:
     """Return the main table: the verdict stands beside the mean, chance beside the verdict."""
     sheet = models_sheet(record, verbose=True)
-    first = ["model", record.metric, standing_title(record), "lift"]
-    places = {title: place for place, title in enumerate(first)}
-    order = range(len(sheet.columns))
-    sheet = sheet.ordered(sorted(order, key=lambda i: places.get(sheet.titles[i], len(first))))
-    columns = [replace(c, title="× chance") if c.title == "lift" else c for c in sheet.columns]
-    return replace(sheet, columns=columns)
+    mean, interval, lift, verdict = sheet.columns[1:5]
+    lift = replace(lift, title="× chance")
+    return replace(
+        sheet,
+        columns=[sheet.columns[0], mean, verdict, lift, interval, *sheet.columns[5:]],
+        rows=[[row[0], row[1], row[4], row[3], row[2], *row[5:]] for row in sheet.rows],
+    )
 
 
 def _of_models(record: RunRecord, cells: dict[str, Callable[[ModelRecord], str]]) -> Sheet:
