@@ -50,8 +50,8 @@ def _same_on_slow_machines() -> Iterator[None]:
     """Wait for no disk, as no test ends the power; let no line of progress come by the clock."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
-        patch.setattr(progress, "_FIRST", 3600)
-        patch.setattr(progress, "_PLAIN", 3600)
+        patch.setattr(progress, "FIRST", 3600)
+        patch.setattr(progress, "PLAIN", 3600)
         yield
 
 

@@ -16,7 +16,7 @@ from weakref import WeakSet
 
 _log = logging.getLogger(__name__)
 
-_FIRST, _AGAIN, _PLAIN = 1.0, 0.5, 10.0
+FIRST, AGAIN, PLAIN = 1.0, 0.5, 10.0
 """Seconds to the first drawing at a terminal, and to the next; and between plain lines."""
 _CLEAR = "\r\x1b[K"
 _SPARE = 3
@@ -82,7 +82,7 @@ class Line:
 
     def draw_until_ended(self) -> None:
         """Draw the line again and again, by the clock."""
-        wait, again = (_FIRST, _AGAIN) if sys.stderr.isatty() else (_PLAIN, _PLAIN)
+        wait, again = (FIRST, AGAIN) if sys.stderr.isatty() else (PLAIN, PLAIN)
         while not self._ended.wait(wait):
             from rich.cells import cell_len  # noqa: F401 - slow, and not to be waited for
             from tqdm import tqdm  # noqa: F401

@@ -54,8 +54,8 @@ def refuse_grades(
         if metric.name == "pFound" and worst > 1:
             raise DataError(
                 f"{where}: found the grade {highest}; for {metric} a grade is the probability that "
-                "the item satisfies, from 0 to 1: write a column of grades divided by the highest "
-                "there can be into the log, and name that column in [data] value"
+                "the item satisfies, from 0 to 1: divide grades by the highest there can be (of a "
+                "log, write a column of the result, and name it in [data] value)"
             )
         if metric.settings.get("gain") == "exponential" and worst > _HIGHEST:
             raise DataError(

@@ -88,8 +88,8 @@ def test_of_several_folds_it_is_the_last_or_another(tmp_path: Path) -> None:
     config = small.config(tmp_path, POPULAR, log=small.TO_TUNE, split=folds)
     run(config).write(tmp_path / "run")
     for fold, which, note in (
-        (None, config, "fold 2 of 2, the last; for another, submit a run with --fold"),
-        (1, config.folds()[0], "fold 1 of 2; for another, submit a run with --fold N"),
+        (None, config, "fold 2 of 2, the last; for another: --fold N of a run, or"),
+        (1, config.folds()[0], "fold 1 of 2; for another: --fold N of a run, or"),
     ):
         done = submit_run(tmp_path / "run", "popular", tmp_path / "own.csv", fold=fold)
         assert done.notes[0].startswith(note)

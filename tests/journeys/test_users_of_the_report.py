@@ -105,7 +105,9 @@ def test_without_the_log_lists_remain_and_a_note_says_why(folder: Path, cli: Cli
     assert not {"truth", "history", "events"} & set(data)
     assert (data["titles"], len(data["lists"][0])) == ([], 3)
     explained = cli("explain", "shop", "--model", "popular", "--worst", "1")
-    is_refused(explained, "log.csv: no such file", "lists without their hits: harness report shop")
+    is_refused(
+        explained, "log.csv: no such file", "lists without hits needs none: harness report shop"
+    )
 
 
 def test_of_folds_it_is_the_last(folder: Path, cli: Cli) -> None:
