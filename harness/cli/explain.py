@@ -121,10 +121,9 @@ def _refuse_models(run: Run, models: list[str], *, ordered: bool, most_different
             "--most-different 3 or name --user ID"
         )
     if len(models) == 1 and most_different:
-        raise UsageError(
-            f"--most-different compares two models: add --model NAME; "
-            f"{suggest('', [each.name for each in run.models])}"
-        )
+        others = [known.name for known in run.models if known.name not in models]
+        more = f"add --model NAME; {suggest('', others)}" if others else "the run has one"
+        raise UsageError(f"--most-different compares two models: {more}")
 
 
 def _of_file(

@@ -47,7 +47,7 @@ def score(
         return 0
     forms.refuse_other_forms(context, forms.FILE)
     from harness.hosting import export
-    from harness.metrics import parse
+    from harness.metrics import each_once, parse
     from harness.scoring.submissions import Scorer, SubmissionError
     from harness.scoring.terms import Terms, which_fold
 
@@ -55,7 +55,7 @@ def score(
     try:
         with stdout_to_stderr():  # what a metric prints must not mix with the table
             terms = Terms(submission)
-            asked = tuple(dict.fromkeys(parse(text, terms.folder) for text in metric or []))
+            asked = each_once(parse(text, terms.folder) for text in metric or [])
             for out in filter(None, (evalai, codabench and codabench / "scores.json")):
                 read = [file, *terms.files]
                 refuse_overwriting(out, read, export.is_scores, what="file of scores")
@@ -82,11 +82,11 @@ def score(
 def _score_run(folder: Path, metric: list[str], format_: Format) -> None:
     """Score the lists of a run's models."""
     from harness.evaluation.rescore import rescore
-    from harness.metrics import parse
+    from harness.metrics import each_once, parse
     from harness.results.run import read
 
     with stdout_to_stderr():  # what a metric prints must not mix with the table
         named = read(folder).metrics
-        asked = [named[text] if text in named else parse(text, Path()) for text in metric]
-        scored = rescore(folder, tuple(dict.fromkeys(asked)))
+        asked = each_once(named.get(text) or parse(text, Path()) for text in metric)
+        scored = rescore(folder, asked)
     show(format_, scored)

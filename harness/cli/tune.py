@@ -55,8 +55,8 @@ def tune(
     update = {key: value for key, value in keys.items() if value is not None}
     for override in set_ or []:
         section, _, key = override.partition("=")[0].strip().partition(".")
-        for flag, value in update.items() if section == "tune" else ():
-            if key in ("", flag):
+        for flag, value in update.items():
+            if section == "tune" and key in ("", flag):
                 raise UsageError(f"--{flag} {value} and --set {override}: name one of them")
     if update:  # not as --set: messages on the config must not speak of what was not typed
         changed = settings.tune.model_copy(update=update)

@@ -26,11 +26,11 @@ from harness.core.steps import of_one
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.results.record import Evaluation, over_chance
 from harness.results.run import Run
-from harness.results.wording import set_line
+from harness.results.wording import compared_headline, set_line
 from harness.scoring.options import list_of
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
-from harness.stats.pairwise import Comparison, compared_headline, verdict_sheets
+from harness.stats.pairwise import Comparison, verdict_sheets
 from harness.stats.shakeup import ShakeUp
 from harness.stats.slices import Slice, column_title
 

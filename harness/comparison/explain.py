@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Counts, Floats, Int64, repeats
-from harness.core.errors import DataError, UsageError, printable
+from harness.core.errors import DataError, UsageError, listed, printable
 from harness.core.progress import doing
 from harness.core.table import MISSING, Column, Sheet, Shown, number, signed
 from harness.evaluation.rescore import RunTask, task_of
-from harness.metrics import DEFINITIONS, Block, Metric, parse, per_user
+from harness.metrics import DEFINITIONS, Block, Metric, each_once, parse, per_user
 from harness.metrics.conventions import map_by_convention
 from harness.metrics.grades import allows
 from harness.metrics.inputs.lists import id_order
@@ -23,11 +23,11 @@ from harness.metrics.scores import user_scores
 from harness.protocol.history import TrainingEvent, histories, titles_of
 from harness.protocol.task import Task
 from harness.protocol.truth import Solution
+from harness.results.folder import RECOMMENDATIONS
 from harness.results.run import Run
 from harness.scoring.score import convention_columns, on_conventions
 from harness.scoring.submissions import SubmittedLists
 from harness.scoring.terms import which_fold
-from harness.stats.pairwise import listed
 
 _K = _SHOWN_TRUTH = 12
 _TITLED_TRUTH = 4
@@ -241,11 +241,11 @@ def explain_run(
     try:
         evaluated = task_of(run, fold)
     except DataError as error:
-        page = shlex.join(["harness", "report", str(run.folder), "--users", "600"])
-        raise DataError(
-            f"{error}\nwithout the log nothing says what was true: put it back, or write its new "
-            f"place into {run.folder}/config.toml; a page of lists without hits needs none: {page}"
-        ) from error
+        hint = f"or write its place into {run.folder}/config.toml"
+        if (run.folder / RECOMMENDATIONS).exists():
+            page = shlex.join(["harness", "report", str(run.folder), "--users", "600"])
+            hint += f"; a page of lists without hits needs no log: {page}"
+        raise DataError(f"{error}\nthe log alone says what was true: mend it, {hint}") from error
     lists = [_submitted(evaluated, model, repeat_of[model], metrics) for model in models]
     best_values, metric = None, _metric_of(lists[0])
     leader = _best_by(run, metric)
@@ -476,7 +476,7 @@ def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = Non
         places=_list_positions(submitted.items, block, max(divisor, 1)),
         metrics={
             str(metric): float(per_user(metric, block)[0])
-            for metric in dict.fromkeys(metrics)
+            for metric in each_once(metrics)
             if metric == by
             or (not metric.definition.needs and allows(metric, solution.judgments.grades))
         },

@@ -77,7 +77,7 @@ def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
     known: dict[str, Metric] = {}
     for shown, metric in runs[0].user_metrics.items():
         if all(metric in run.user_metrics.values() for run in runs):
-            known |= {shown: metric, str(metric): metric}  # a file beside the config, or anywhere
+            known |= {shown: metric, metric.text: metric}  # a file beside the config, or anywhere
     name = next(iter(known), "") if name is None else name
     if name not in known:
         raise UsageError(

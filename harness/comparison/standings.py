@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.core.errors import counted, printable
+from harness.core.errors import counted, listed, printable
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
+from harness.results.wording import compared_headline
 from harness.scoring.score import left_out_lines
 from harness.stats.intervals import Interval
-from harness.stats.pairwise import Comparison, compared_headline, listed, verdict_sheets
+from harness.stats.pairwise import Comparison, verdict_sheets
 
 _SHOWN = 3
 

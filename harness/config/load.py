@@ -82,7 +82,7 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
         values = tomllib.loads(text)
     except (RecursionError, ValueError) as error:
         twice = str(error).startswith("Cannot declare")
-        hint = "; write its keys below the first one" if twice else ""
+        hint = "; write a [table] once, and several models as [[models]]" if twice else ""
         raise UsageError(f"{path}: is not valid TOML: {error}{hint}") from error
     for override in overrides:
         _apply(values, override)

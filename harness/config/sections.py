@@ -396,23 +396,19 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _metrics_there_are(self) -> Config:
-        from harness.metrics import parse  # numpy is slow to import
+        from harness.metrics import each_once, parse  # numpy is slow to import
 
         k = self.evaluation.k
         metrics = [("[evaluation] metrics", text) for text in self.evaluation.metrics]
         metrics += [("[tune] metric", self.tune.metric)] if self.tune.metric else []
-        places = dict[str, str]()
+        parsed = []
         for where, text in metrics:
             try:
                 metric = parse(text, self.folder)
+                parsed.append(metric)
+                each_once(parsed)
             except UsageError as error:
                 raise ValueError(f"{where}: {error}") from error
-            place = places.setdefault(metric.name, metric.definition.source)
-            if place != metric.definition.source:
-                raise ValueError(
-                    f"{where}: {place} and {metric.definition.source} would both be called "
-                    f"{metric.name}; rename one of the files or functions"
-                )
             cut_off = metric.k or 1
             if metric.graded and not self.graded:
                 raise ValueError(

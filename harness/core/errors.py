@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, time
 from difflib import get_close_matches
 
@@ -64,10 +64,7 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
         return f'did you mean "{spelled[near[0]]}"?'
     if not spelled:
         return "none is allowed here"
-    shown, more = list(spelled.values())[:_SHOWN], len(spelled) - _SHOWN
-    if any("," in name for name in shown):
-        shown = [f'"{name}"' for name in shown]
-    return f"allowed: {', '.join(shown)}" + (f" and {more:,} more" if more > 0 else "")
+    return f"allowed: {listed([*spelled.values()], _SHOWN)}"
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -90,6 +87,18 @@ def quoted(name: str) -> str:
     ('popular', '"popular, weekly"')
     """
     return f'"{name}"' if "," in name else name
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names in a line; of more than `most` the first.
+
+    Examples
+    --------
+    >>> listed(["ALS", "popular, weekly", "random"], 2)
+    'ALS, "popular, weekly" and 1 more'
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(quoted, names[:most])) + more
 
 
 def row_text(row: int) -> str:

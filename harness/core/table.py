@@ -79,6 +79,8 @@ class Sheet:
 
     def filled(self) -> Self:
         """Return the sheet without columns whose cells are all empty."""
+        if not self.rows:
+            return self
         kept = [i for i, cells in enumerate(zip(*self.rows, strict=True)) if any(cells)]
         columns = [self.columns[i] for i in kept]
         return replace(self, columns=columns, rows=[[row[i] for i in kept] for row in self.rows])

@@ -25,7 +25,7 @@ _NAME, _NAME_WISHED, _WORDS, _TITLE, _TITLES = 12, 32, 18, 16, 48
 _LEAST = 4
 _TIED = re.compile(r" (?=[…×%])|(?<=[…×±]) |(?<=\d) (?=[a-z])")
 _END = re.compile(r".*[(=/,_]|.*[a-z](?=[A-Z])|.*[^\d.,]")
-_NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:[.,]\d{1,6})?(?!\w)")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:[.,]\d{1,9})*(?!\w)")
 """A number alone; no part of an id."""
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 

@@ -93,7 +93,7 @@ def assemble(
     pairs = counted(len(figures.comparison.pairs) if figures.comparison else 0, "pair")
     observer.log(f"compared {pairs}, {observer.seconds['compare']:.1f} s")
     resolved = config.resolved()
-    resolved["evaluation"]["metrics"] = [metric.from_anywhere for metric in metrics]
+    resolved["evaluation"]["metrics"] = [config.from_anywhere(metric.text) for metric in metrics]
     resolved["evaluation"].setdefault("candidates", data.candidates)
     records, notes = list[ModelRecord](), list[str]()
     for settings in config_left.models:

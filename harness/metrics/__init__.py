@@ -9,6 +9,7 @@ from harness.metrics.ranking import DIVISORS, Divisor
 from harness.metrics.registry import (
     USUAL,
     Metric,
+    each_once,
     is_own,
     needs,
     parse,
@@ -33,6 +34,7 @@ __all__ = [
     "Tally",
     "apk",
     "discounts",
+    "each_once",
     "ideal_dcg",
     "is_own",
     "mapk",

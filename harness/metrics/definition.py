@@ -105,7 +105,7 @@ class Definition:
     text: str
     """The formula as it is written in the documents."""
     source: str
-    """Where the formula stands; of a user's own function the path that imports it from anywhere."""
+    """Where the formula stands."""
     examples: tuple[Example, ...]
     params: Mapping[str, Param] = field(default_factory=dict)
     value: Callable[[Int64, Sequence[float]], float] | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError
-from harness.metrics import Metric, parse
+from harness.metrics import Metric, each_once, parse
 from harness.metrics.conventions import CONVENTIONS, map_by_convention
 from harness.metrics.inputs.beyond import ItemTables
 from harness.metrics.inputs.read import read_both
@@ -204,7 +204,7 @@ def metrics_of(
         if not isinstance(metric, (str, Metric)):
             kind = f"{type(metric).__name__} in {type(metrics).__name__}"
             raise UsageError(f'metrics: found {kind}; give texts, such as ["MAP@12", "NDCG@12"]')
-    asked = tuple(dict.fromkeys(m if isinstance(m, Metric) else parse(m, folder) for m in several))
+    asked = each_once(m if isinstance(m, Metric) else parse(m, folder) for m in several)
     if not asked:
         raise UsageError('no metric is asked for; name one, such as "MAP@12"')
     for metric in asked:

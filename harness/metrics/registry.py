@@ -28,12 +28,12 @@ class Metric:
     """A metric at a cut-off, e.g. ``Metric("MAP", 10, (("divisor", "trec"),))``.
 
     Parameters that have their default value are left out, so equal metrics compare equal and
-    ``str`` gives the one text that `parse` reads back, of a user's own metric beside its file.
+    ``str`` is what tables and JSON call it: of a user's own, the file's name without its folder.
 
     Attributes
     ----------
     name : str
-        One of `DEFINITIONS`, or ``module:function`` for a user's own, wherever its file lies.
+        One of `DEFINITIONS`, or ``module:function`` or ``path/to/module.py:function``.
     k : int or None
         The cut-off; None takes lists as long as they are, where the metric allows it.
     definition : Definition, optional
@@ -75,14 +75,18 @@ class Metric:
         return self if self.k is not None else replace(self, k=k)
 
     def __str__(self) -> str:
-        params = ",".join(f"{param}={value}" for param, value in self.params)
-        cut = "" if self.k is None else f"@{self.k}"
-        return f"{self.name}({params}){cut}" if params else f"{self.name}{cut}"
+        path, colon, function = self.name.rpartition(".py:")
+        return self._text(f"{Path(path).name}:{function}" if colon else self.name)
 
     @property
-    def from_anywhere(self) -> str:
-        """The text that reads it back from any folder."""
-        return str(replace(self, name=self.definition.source) if ":" in self.name else self)
+    def text(self) -> str:
+        """The one text that `parse` reads back."""
+        return self._text(self.name)
+
+    def _text(self, name: str) -> str:
+        params = ",".join(f"{param}={value}" for param, value in self.params)
+        cut = "" if self.k is None else f"@{self.k}"
+        return f"{name}({params}){cut}" if params else f"{name}{cut}"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -116,12 +120,7 @@ def parse(text: str, folder: Path | None = None) -> Metric:
     Metric(name='NDCG', k=10, params=(('ideal', 'retrieved'),))
     """
     name, params, k = _parts(text)
-    if ":" in name:
-        definition = own_definition(name, folder or Path())
-        path, _, function = name.rpartition(":")
-        name = f"{Path(path).stem if path.endswith('.py') else path}:{function}"
-    else:
-        definition = _defined(name)
+    definition = own_definition(name, folder or Path()) if ":" in name else _defined(name)
     if k is not None and len(k) > len(str(LARGEST)):
         raise UsageError(_cut_off_message(name, k))
     if k is None and definition.cut == "required":
@@ -134,6 +133,25 @@ def parse(text: str, folder: Path | None = None) -> Metric:
             raise UsageError(f'metric "{text}": "{part.strip()}" is not of the form name=value')
         settings.append((param, value))
     return Metric(name, cut, tuple(settings), definition)
+
+
+def each_once(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    """Return metrics without repeats, in order.
+
+    Raises
+    ------
+    harness.core.errors.UsageError
+        Two functions in different files that tables would call the same.
+    """
+    by_title = dict[str, Metric]()
+    for metric in metrics:
+        first = by_title.setdefault(str(metric), metric)
+        if first != metric:
+            raise UsageError(
+                f"{first.name} and {metric.name} are both called {metric}; rename a file or a "
+                "function"
+            )
+    return tuple(by_title.values())
 
 
 def needs(metrics: Iterable[Metric]) -> Set[str]:
@@ -251,9 +269,8 @@ def own_definition(name: str, folder: Path) -> Definition:
     from harness.metrics.source import source_of
 
     function = plugins.load(f'metric "{name}"', name, folder, "function")
-    module, _, function_name = name.rpartition(":")
-    beside = plugins.file_of(module, folder)
-    digest = source_of(module, beside, function)
+    module = name.rpartition(":")[0]
+    digest = source_of(module, plugins.file_of(module, folder), function)
     summary = (function.__doc__ or "").strip().partition("\n")[0]
     formula, endless = _formula(name, function), (-math.inf, math.inf)
     better: Better = getattr(function, "better", "higher")
@@ -262,8 +279,7 @@ def own_definition(name: str, folder: Path) -> Definition:
             f'metric "{name}": its attribute better is "{printable(str(better))}"; allowed: '
             f"{', '.join(get_args(Better))}"
         )
-    source = f"{beside.resolve()}:{function_name}" if beside.is_file() else name
-    return Definition(formula, summary, source, (), range=endless, better=better, digest=digest)
+    return Definition(formula, summary, name, (), range=endless, better=better, digest=digest)
 
 
 def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settings], Floats]:

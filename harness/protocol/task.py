@@ -20,7 +20,7 @@ from harness.data.buckets import estimated_rows
 from harness.data.dataset import Dataset, no_events
 from harness.data.layout import Layout
 from harness.data.naming import is_in_database, is_one_file
-from harness.metrics import USUAL, Metric, parse
+from harness.metrics import USUAL, Metric, each_once, parse
 from harness.metrics.grades import refuse_grades
 from harness.models.base import Train
 from harness.protocol import strays
@@ -86,7 +86,7 @@ class Task:
 def asked(config: Config) -> tuple[Metric, ...]:
     """Return the metrics of a config; without any, the usual ones at its k."""
     texts = config.evaluation.metrics or [f"{m}@{config.evaluation.k}" for m in USUAL]
-    return tuple(dict.fromkeys(parse(text, config.folder) for text in texts))
+    return each_once(parse(text, config.folder) for text in texts)
 
 
 def model_of(config: Config, name: str, repeat: int = 0) -> ModelConfig:

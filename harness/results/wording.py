@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-from harness.core.errors import counted, printable
+from harness.core.errors import counted, listed, printable
 from harness.core.table import Column, Sheet, digits_of, ends, lift, low_high, number
+from harness.metrics import Better
 from harness.results.record import Evaluation, ModelRecord, RunRecord, definition_of, lift_of
+from harness.stats.intervals import Interval
 from harness.stats.pairwise import (
     STYLES,
     Comparison,
     against_others,
-    headline,
     in_folds,
-    listed,
     pair_table,
-    scores_of_best,
 )
 
 _SHORT = 6
@@ -98,6 +97,37 @@ def decimals_of(record: RunRecord) -> int:
 def answer(record: RunRecord) -> list[str]:
     """Return what is known of the best model as lines of a terminal."""
     return headline(facts(record), record.better(record.metric))
+
+
+def scores_of_best(
+    name: str, metric: str, mean: str, spread: str, better: Better | None, times: float | None
+) -> str:
+    """Return what the best model scores, and how many `times` chance that is where it is known."""
+    parts = [f"{name}: {metric} {mean}{f' ({spread})' * bool(spread)}"]
+    parts += [f"{lift(times)} × chance"] if times is not None else []
+    parts += ["the lower the better"] if better == "lower" else []
+    return ", ".join(parts)
+
+
+def headline(facts: Sequence[str], better: Better | None) -> list[str]:
+    """Return facts of the best model as lines of a terminal."""
+    first, *more = facts
+    word = "HIGHEST" if better == "neither" else "BEST"
+    return [f"{word}  {first}", *(f"      {fact}" for fact in more)]
+
+
+def compared_headline(
+    comparison: Comparison, ci95: Interval | None, times: float | None = None
+) -> list[str]:
+    """Return the scores of the best model, and how it stands to the others, as two lines."""
+    best, *others = comparison.means
+    digits = decimals(comparison.means.values())
+    mean, better = number(comparison.means[best], digits), comparison.better
+    scores = scores_of_best(
+        printable(best), comparison.metric, mean, ends(ci95, digits), better, times
+    )
+    shown = {name: printable(name) for name in others}
+    return headline([scores, against_others(comparison, best, shown)], better)
 
 
 def facts(record: RunRecord) -> list[str]:

@@ -10,14 +10,13 @@ from typing import Literal
 from pydantic import NonNegativeInt
 
 from harness.core.arrays import Floats
-from harness.core.errors import counted, printable, quoted
+from harness.core.errors import counted, listed, printable
 from harness.core.table import (
     Column,
     Sheet,
     Shown,
     digits_of,
     ends,
-    lift,
     low_high,
     number,
     p_value,
@@ -286,49 +285,6 @@ STYLES = {
 """Colours of verdicts on a terminal."""
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Return names in a line; of more than `most` the first.
-
-    Examples
-    --------
-    >>> listed(["ALS", "popular, weekly"])
-    'ALS, "popular, weekly"'
-    """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(quoted, names[:most])) + more
-
-
-def scores_of_best(
-    name: str, metric: str, mean: str, spread: str, better: Better | None, times: float | None
-) -> str:
-    """Return what the best model scores, and how many `times` chance that is where it is known."""
-    parts = [f"{name}: {metric} {mean}{f' ({spread})' * bool(spread)}"]
-    parts += [f"{lift(times)} × chance"] if times is not None else []
-    parts += ["the lower the better"] if better == "lower" else []
-    return ", ".join(parts)
-
-
-def headline(facts: Sequence[str], better: Better | None) -> list[str]:
-    """Return facts of the best model as lines of a terminal."""
-    first, *more = facts
-    word = "HIGHEST" if better == "neither" else "BEST"
-    return [f"{word}  {first}", *(f"      {fact}" for fact in more)]
-
-
-def compared_headline(
-    comparison: Comparison, ci95: Interval | None, times: float | None = None
-) -> list[str]:
-    """Return the scores of the best model, and how it stands to the others, as two lines."""
-    best, *others = comparison.means
-    digits = digits_of(comparison.means.values())
-    mean, better = number(comparison.means[best], digits), comparison.better
-    scores = scores_of_best(
-        printable(best), comparison.metric, mean, ends(ci95, digits), better, times
-    )
-    shown = {name: printable(name) for name in others}
-    return headline([scores, against_others(comparison, best, shown)], better)
-
-
 def against_others(comparison: Comparison, best: str, shown: Mapping[str, str]) -> str:
     """Return which models the best is tied with and better than, and what is unknown.
 
@@ -480,9 +436,9 @@ def _leaderboard(shaken: ShakeUp) -> str:
     users = f"{shaken.public:,} of {counted(shaken.users, 'user')}"
     public = f"{100 * shaken.share:g} % public ({users})"
     if shaken.few:
-        return f"leaderboards  {public}: fewer than {FEW} users are luck"
+        return f"leaderboards  {public}: not shown, as fewer than {FEW} users are luck"
     return (
-        f"leaderboards  {public}: the public and the private leader differ in "
+        f"leaderboards  {public}: no model is first on both, the public and the private one, in "
         f"{percent(shaken.leader_falls)} of {shaken.times:,} splits"
     )
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from harness.core.alike import AT, FORM, Forms
 from harness.core.column_names import is_index
-from harness.core.errors import DataError, counted, printable
+from harness.core.errors import DataError, counted, listed, printable
 from harness.data.oddities import words_of
 from harness.metrics import Judgments
 from harness.metrics.inputs.codes import Coders
@@ -115,8 +115,7 @@ def _alike(ids: pl.Series, role: str) -> Iterator[str]:
 
 def _some(names: Sequence[str]) -> str:
     """Return the first of some names, and how many there are beside."""
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(printable, names[:_SHOWN])) + more
+    return listed([*map(printable, names)], _SHOWN)
 
 
 def _shape(file: File, judgments: Judgments) -> str:

@@ -56,7 +56,7 @@ def test_two_files_whose_metrics_would_have_one_name_are_refused(harness: Cli, h
     rules = {"metrics": ["own:early@2", "more/own.py:early@2"]}
     text = small.toml(evaluation=rules)
     small.write(here, {"more/own.py": LATE, "alike.toml": text})
-    is_refused(harness("run", "alike.toml"), "would both be called own:early; rename one of the")
+    is_refused(harness("run", "alike.toml"), "are both called own:early@2; rename a file or a")
 
 
 def test_where_no_metric_is_as_it_was_nothing_tells_whose_lists_they_are(

@@ -161,8 +161,8 @@ def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> 
     text = found.texts["differences"]
     assert "Holm over 6 pairs" in text
     # A public leaderboard of few users is not shown.
-    assert "1 % public (9 of 854 users): fewer than 30 users are luck" in text
-    assert "30 % public (256 of 854 users): the public and the private leader differ" in text
+    assert "1 % public (9 of 854 users): not shown, as fewer than 30 users are luck" in text
+    assert "30 % public (256 of 854 users): no model is first on both" in text
 
 
 def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:

@@ -106,7 +106,7 @@ def test_without_the_log_lists_remain_and_a_note_says_why(folder: Path, cli: Cli
     assert (data["titles"], len(data["lists"][0])) == ([], 3)
     explained = cli("explain", "shop", "--model", "popular", "--worst", "1")
     is_refused(
-        explained, "log.csv: no such file", "lists without hits needs none: harness report shop"
+        explained, "log.csv: no such file", "lists without hits needs no log: harness report shop"
     )
 
 

@@ -201,7 +201,7 @@ def test_what_is_no_config_file(tmp_path: Path) -> None:
     with refusal(UsageError, "hm.toml: is not valid TOML: ", "line 2"):
         read(path)
     path.write_text("[data]\n[data]\n")
-    with refusal(UsageError, "line 2", "; write its keys below the first one"):
+    with refusal(UsageError, "line 2", "; write a [table] once"):
         read(path)
 
 

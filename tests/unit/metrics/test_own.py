@@ -52,6 +52,14 @@ def folder(tmp_path: Path) -> Path:
     return small.write(tmp_path, {"my_metrics.py": SOURCE, "new (2) @home/shop.py": SOURCE})
 
 
+def test_two_files_whose_metrics_would_have_one_name_are_refused(folder: Path) -> None:
+    (folder / "more").mkdir()
+    (folder / "more" / "my_metrics.py").write_text(SOURCE)
+    metrics = [f"{path}:early@12" for path in ("my_metrics", "more/my_metrics.py")]
+    with refusal(UsageError, "are both called my_metrics:early@12; rename a file or a function"):
+        evaluate(LISTS, TRUTH, [parse(metric, folder) for metric in metrics])
+
+
 @pytest.mark.parametrize(
     ("path", "name"),
     [
@@ -63,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_function_in_a_file_is_a_metric(folder: Path, path: str, name: str) -> None:
     metric = parse(f"{path}:early@12", folder)
     assert (str(metric), metric.k) == (f"{name}:early@12", 12)
-    assert parse(metric.from_anywhere) == metric
+    assert parse(metric.text, folder) == metric
     assert metric.definition.text == "The share of the first two ranks that hit."
     assert evaluate(LISTS, TRUTH, metric).to_dict() == {f"{name}:early@12": 1 / 2}
 
