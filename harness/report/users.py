@@ -80,7 +80,7 @@ def users_of(run: Run, count: int) -> dict[str, Any]:
         "data": base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode(),
         "shown": len(rows),
         "all": len(fold.user_ids),
-        "each": each,
+        "each": min(each, len(fold.user_ids)),
         "missing": missing,
         "fold": f"fold {folds} of {folds}, the last" if folds > 1 else "",
         "repeats": any(model.repeats > 1 for model in run.models),

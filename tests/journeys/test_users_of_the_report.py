@@ -99,8 +99,8 @@ def test_who_is_chosen(folder: Path, cli: Cli) -> None:
 def test_without_the_log_lists_remain_and_a_note_says_why(folder: Path, cli: Cli) -> None:
     (folder / "log.csv").unlink()
     text, data = page_of(cli, "shop", 600)
-    assert "left out, as the log cannot be used: " in text
-    assert "true items alone that nobody could recommend" in text
+    assert "was true for them is left out. " in text
+    assert "only have true items that no model could recommend" in text
     assert "log.csv" in text
     assert not {"truth", "history", "events"} & set(data)
     assert (data["titles"], len(data["lists"][0])) == ([], 3)

@@ -12,10 +12,11 @@ from harness.core.errors import UsageError
 from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
+from harness.results.wording import compared_headline
 from harness.stats.figures import figures_of
 from harness.stats.folds import ScoredUsers
 from harness.stats.paired import Rules
-from harness.stats.pairwise import Comparison, compared_headline
+from harness.stats.pairwise import Comparison
 
 METRIC = parse("MAP@2")
 RNG = np.random.default_rng(4)
