@@ -16,7 +16,7 @@ from rich.text import Text
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-COLUMNS = 96
+COLUMNS = 102
 RUN = ["run", "configs/demo.toml"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
