@@ -112,7 +112,8 @@ def _refuse_models(run: Run, models: list[str], *, ordered: bool, most_different
     """Refuse no model, more than two, and what goes with another number of them."""
     if not models:
         names = [known.name for known in run.models]
-        raise UsageError(f"{run.folder}: name a model, as in --model NAME; {suggest('', names)}")
+        options = "two models: --model A --model B" if most_different else "a model: --model NAME"
+        raise UsageError(f"{run.folder}: name {options}; {suggest('', names)}")
     if len(models) > 2 or len(set(models)) < len(models):
         raise UsageError(f"found --model {' --model '.join(models)}; name one model, or two")
     if len(models) == 2 and ordered:

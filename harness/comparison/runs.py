@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from harness.core.errors import DataError, UsageError, counted, suggest
+from harness.core.errors import DataError, UsageError, counted, listed, suggest
 from harness.core.io import exists
 from harness.core.progress import doing
 from harness.core.random import id_hashes
@@ -80,10 +80,11 @@ def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
             known |= {shown: metric, metric.text: metric}  # a file beside the config, or anywhere
     name = next(iter(known), "") if name is None else name
     if name not in known:
-        raise UsageError(
-            f'"{name}" is no metric with scores of each user in all runs; '
-            f"{suggest(name, known) if known else 'run them with the same metrics'}"
-        )
+        hint = suggest(name, known) if known else "run them with the same metrics"
+        functions = {run.user_metrics[name].text for run in runs if name in run.user_metrics}
+        if len(functions) > 1:
+            hint = f"its runs have different functions, {listed(sorted(functions))}; rename a file"
+        raise UsageError(f'"{name}" is no metric with scores of each user in all runs; {hint}')
     metric = known[name]
     digests = [run.record.digest_of(run.name_of(metric)) for run in runs]
     if len({*digests}) > 1:

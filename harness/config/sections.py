@@ -537,4 +537,6 @@ class Config(Section):
         if is_given(use):
             return use
         file = self.folder / f"{module.removesuffix('.py')}.py"
-        return f"{file.resolve()}:{name}" if colon and file.is_file() else use
+        if not (colon and file.is_file()):
+            return use
+        return f"{file.parent.resolve() / file.name}:{name}"  # a link keeps the name that is shown

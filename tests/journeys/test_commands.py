@@ -118,7 +118,7 @@ REFUSED = {
     "explain thesis --user ann": "thesis: is no run folder: it holds no result.json",
     "explain one ann --worst 1": "to explain a user, type --user ann",
     "explain lists.csv truth.csv --worst 1": "true items, type --solution truth.csv",
-    "explain one --user ann": "one: name a model, as in --model NAME; allowed: ",
+    "explain one --user ann": "one: name a model: --model NAME; allowed: ",
     "explain one --model random --most-different 1": "compares two models: add --model NAME",
     "explain one --model a --model b --model c --user ann": "name one model, or two",
     "explain one --model random --model popular --worst 1": "go with one model; where two are",

@@ -59,6 +59,14 @@ def test_two_files_whose_metrics_would_have_one_name_are_refused(harness: Cli, h
     is_refused(harness("run", "alike.toml"), "are both called own:early@2; rename a file or a")
 
 
+def test_functions_of_two_files_are_not_compared(harness: Cli, here: Path) -> None:
+    rules = {"metrics": ["more/own.py:early@2"]}
+    small.write(here, {"more/own.py": LATE, "three.toml": small.toml(evaluation=rules)})
+    assert harness("run", "three.toml", "--out", "three")[0] == 0
+    refused = harness("compare", "two", "three", "--metric", "own:early@2")
+    is_refused(refused, f"{here}/more/own.py:early@2", f"{here}/own.py:early@2; rename a file")
+
+
 def test_where_no_metric_is_as_it_was_nothing_tells_whose_lists_they_are(
     harness: Cli, here: Path
 ) -> None:
