@@ -40,7 +40,7 @@ from harness.core.errors import INTERRUPTED, HarnessError, printable
 app = typer.Typer(
     name="harness",
     cls=Commands,
-    help="One evaluation of recommender systems: same users, candidates, truth and k for all.",
+    help="Evaluate recommenders on the same users, candidates, truth and k.",
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

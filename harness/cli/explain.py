@@ -20,41 +20,40 @@ if TYPE_CHECKING:
 @options.of_submissions(without=("sample", "items"))
 def explain(
     context: typer.Context,
-    source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="A file of lists, or a run's folder.")
-    ],
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A submission or a run folder.")],
     model: Annotated[
-        list[str] | None, "Which model of the run; name two to see their lists side by side."
+        list[str] | None, "A model of the run. Name two to see their lists side by side."
     ] = None,
     repeat: options.Repeat = 0,
     fold: options.Fold = None,
-    user: Annotated[list[str] | None, "The id of a user to show; repeatable."] = None,
+    user: Annotated[list[str] | None, "The id of a user to show. Repeatable."] = None,
     worst: Annotated[
         int,
         typer.Option(
             "--worst",
             min=0,
-            help="Show the N users for whom the model lost most to the run's best one; for that "
-            "one, or a file of lists, the N with the lowest values.",
+            help="Show the N users where the model loses most to the best model of the run. For "
+            "the best model or a submission: the N users with the lowest scores.",
         ),
     ] = 0,
     best: Annotated[
-        int, typer.Option("--best", min=0, help="Show the N users with the best values.")
+        int, typer.Option("--best", min=0, help="Show the N users with the best scores.")
     ] = 0,
     most_different: Annotated[
         int,
         typer.Option(
             "--most-different",
             min=0,
-            help="Show the N users for whom two models differ most: --model A --model B.",
+            help="Show the N users where two models differ most. Needs --model A --model B.",
         ),
     ] = 0,
-    metric: Annotated[str | None, "The metric that orders users, with its cut-off."] = None,
-    k: Annotated[
-        int | None, "The cut-off if you name no metric: MAP@k orders users; by default 12."
+    metric: Annotated[
+        str | None,
+        "The metric that orders users, such as MAP@12. Default: the first.",
     ] = None,
+    k: Annotated[int | None, "Same as --metric MAP@k."] = None,
     all_: Annotated[
-        bool, "Print every metric and convention, too; JSON always has them, CSV never."
+        bool, "Also print every metric and convention. JSON always has them, CSV never."
     ] = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -62,7 +61,10 @@ def explain(
     *,
     submission: SubmissionOptions,
 ) -> None:
-    """Show a user's history, truth and list with its hits."""
+    """Show a user's history, true items, and list with its hits.
+
+    Name users with --user, --worst, --best or --most-different.
+    """
     from harness.comparison.explain import explain_run
     from harness.core.io import exists
     from harness.metrics import parse

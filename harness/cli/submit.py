@@ -14,29 +14,28 @@ from harness.core.errors import counted
 
 def submit(
     context: typer.Context,
-    model: Annotated[str, "Which model of the config or the run."],
+    model: Annotated[str, "The model of the config or the run."],
     out: Annotated[Path, "The file to write: .csv or .csv.gz."],
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="CONFIG|RUN", help="A config file (TOML), or a run's folder."),
+        typer.Argument(metavar="CONFIG|RUN", help="A config file (TOML) or a run folder."),
     ] = None,
     config: options.ConfigOption = None,
     repeat: options.Repeat = 0,
     fold: options.Fold = None,
     all_events: Annotated[
         bool,
-        "For an upload: learn from the evaluated days, too, and write only the ids that the "
-        "competition asks for. Do not score such a file on this evaluation set.",
+        "Fit on all events, with the held-out ones, and write only the users of the sample "
+        "submission. Only for an upload: a local score of this file is too good.",
     ] = False,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Write a model's lists as an upload.
+    """Write a model's lists as a submission for upload.
 
-    It has a list for every user that the competition asks for.
-
-    From a run's folder, no model learns again.
+    It has one list for each user that the competition requires. From a run folder it writes the
+    lists of the run; it does not fit the model again.
     """
     from harness import config as config_
     from harness.core.io import exists

@@ -78,7 +78,7 @@ def test_every_command_has_help(cli: Cli, command: str) -> None:
 TRUE = "lists.csv --solution truth.csv"
 REFUSED = {
     # One a command.
-    "synth hm --out real --users 9 --items 20": "holds transactions_train.csv; name another --out",
+    "synth hm --out real --users 9 --items 20": "has transactions_train.csv; name another --out",
     "init log.csv -o exam.toml": "exam.toml: is there already; name another --out, or replace it",
     "run nope.toml": "nope.toml: no such file; there are exam.toml",
     "tune nope.toml": "nope.toml: no such file",

@@ -233,7 +233,7 @@ def test_what_it_prints_last_is_a_command_that_works(cli: Cli, server: Server) -
     assert "no commercial use without GroupLens' permission" in err
     assert "https://files.grouplens.org/datasets/movielens/ml-20m-README.html" in err
     tells(cli("run", "data/ml-20m/config.toml"), 0, "item kNN", "popular", "random × 10")
-    assert cli("fetch", "ml-20m") == (0, out, "data/ml-20m: has ml-20m already\n")
+    assert cli("fetch", "ml-20m") == (0, out, "data/ml-20m: already has ml-20m\n")
     assert server.requests == 1
 
 
