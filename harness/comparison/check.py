@@ -51,8 +51,8 @@ def parse(text: str) -> tuple[str, str, str, str | float]:
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise UsageError(
-            f'"{printable(text)}" is no condition; signs are {", ".join([*_OPERATORS, BETTER])}; '
-            f"write one such as {_EXAMPLES}"
+            f'"{printable(text)}" is not a condition; signs are '
+            f"{', '.join([*_OPERATORS, BETTER])}; write one such as {_EXAMPLES}"
         )
     metric, model, other = (
         name[1:-1].replace('""', '"') if re.fullmatch(_QUOTED, name) else name
@@ -68,7 +68,9 @@ def parse(text: str) -> tuple[str, str, str, str | float]:
             f'"{printable(text)}": a model is better than a model; compare with >= {bound:g}'
         )
     if not math.isfinite(bound):
-        raise UsageError(f'"{printable(text)}": {other} is no finite number; quote a name')
+        raise UsageError(
+            f'"{printable(text)}": {other} is not a finite number; put a model\'s name in quotes'
+        )
     return metric, model, sign, bound
 
 
@@ -170,7 +172,7 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     texts = [conditions] if isinstance(conditions, str) else conditions
     texts = list_of(str, "conditions", texts, f"texts, such as {_EXAMPLES}")
     if not texts:
-        raise UsageError(f"no condition; write one such as {_EXAMPLES}")
+        raise UsageError(f"no condition; write one, such as {_EXAMPLES}")
     opened = read(run)
     opened.verify()
     pairs = cache(partial(_pairs, opened))  # conditions on one metric share a comparison
@@ -203,7 +205,7 @@ def _check(run: Run, text: str, pairs: Callable[[str, bool], Pairs]) -> Conditio
                 f"{suggest(name, typed)}"
             )
     if other == model:
-        raise UsageError(f'"{printable(text)}": a model is not compared with itself')
+        raise UsageError(f'"{printable(text)}": you cannot compare a model with itself')
     means = {known.name: known.metrics[metric].mean for known in run.models}
     value, bound = means.get(model), means.get(other) if isinstance(other, str) else other
     holds, p_adjusted = False, None
@@ -211,11 +213,11 @@ def _check(run: Run, text: str, pairs: Callable[[str, bool], Pairs]) -> Conditio
         definition = run.metrics[metric].definition
         why = ""
         if definition.of == "set":
-            why = "has one value for all lists, and no test over users"
+            why = "has one value for all lists, so it has no test over users"
         elif definition.better == "neither":
-            why = "only describes lists, and calls none better"
+            why = "describes lists, without better or worse"
         if why:
-            raise UsageError(f'"{printable(text)}": {metric} {why}; compare values, with >=')
+            raise UsageError(f'"{printable(text)}": {metric} {why}; compare values with >=')
         both = frozenset((model, str(other)))
         pair = pairs(metric, False).get(both) or pairs(metric, True)[both]
         holds, p_adjusted = pair.ahead == model, pair.p_adjusted

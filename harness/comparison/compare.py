@@ -191,8 +191,8 @@ def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
         shares = list_of(Real, "public_shares", public_shares, "numbers between 0 and 1")
     if baseline is not None and all_pairs:
         raise UsageError(
-            f'every two models, or all with the baseline "{baseline}": leave --all-pairs or '
-            "--baseline out (in Python, all_pairs= or baseline=)"
+            f'every two models, or every model with the baseline "{baseline}": leave --all-pairs '
+            "or --baseline out (in Python, all_pairs= or baseline=)"
         )
     took, runs = stopwatch(), open_runs(inputs)
     run, by = runs[0], metric_of(runs, None if metric is None else str(metric))
@@ -281,7 +281,7 @@ def _sliced(compared: Compared, by: str) -> Sheet:
         Column("95 % interval", lambda row: ends(row[0].models[row[1]].ci95, digits)),
     ]
     heading = [f"slices  {compared.metric} by {printable(column_title(by))}"]
-    few = ["few    under 100 users, or under 10 with any: too few to tell models apart"]
+    few = ["few    under 100 users, or under 10 with a score above 0: too few to tell models apart"]
     footing = few if any(part.small for part in parts) else []
     rows = [(part, model.name) for part in parts for model in compared.models]
     return Sheet.of(rows, columns, heading=heading, footing=footing, kept=len(columns))

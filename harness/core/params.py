@@ -113,8 +113,8 @@ def require_models(models: object, most: int | None = None) -> None:
     for model in recommenders:
         if not all(callable(getattr(model, method, None)) for method in ("fit", "recommend")):
             raise ParameterError(
-                f"models holds {model!r}, which has no fit and recommend; a config names other "
-                'models under of, such as of = ["popular"]'
+                f"models holds {model!r}, which has no fit and recommend; in a config, name "
+                'other models in of, such as of = ["popular"]'
             )
     if not isinstance(models, (list, tuple)) or not recommenders:
         raise ParameterError(f"models is {models!r}; expected a list of one recommender or more")
