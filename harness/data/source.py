@@ -189,11 +189,7 @@ def _separated(separator: str, table: Table) -> str:
     says = f"set separator = {key} {table.place}"
     if table.key == "events":
         return f"{says} (or --set 'data.separator={key}')"
-    return (
-        says
-        if table.key
-        else (f"{says}; or save the file with the separator that the config names")
-    )
+    return says if table.key else (f"{says}; or save the file with this separator")
 
 
 def miscounted(table: Table, first: Sequence[str], names: Sequence[str]) -> str:

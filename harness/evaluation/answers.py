@@ -182,13 +182,13 @@ class _Requests:
         try:
             if np.array_equal(self.batch(users - n, users), lists.items[-n:]):
                 return None
-            how = "answers otherwise"
+            how = "gives other lists"
         except HarnessError as error:
             how = f"fails ({_reason(error)})"
         return (
-            f'model "{self.name}": asked again, it {how}, so its scores cannot be repeated: take '
-            "random numbers from draws, and a user's from draws.keys, as a list must not depend on "
-            "who is asked for together"
+            f'model "{self.name}": on a second call, it {how}, so its scores are not repeatable. '
+            "Take random numbers from draws, and those of a user from draws.keys: a list must "
+            "not depend on the other users in a batch"
         )
 
     def _answer(self, users: Int32, ids: pl.Series, exclude: csr_array[Any] | None) -> Any:
@@ -211,6 +211,6 @@ class _Requests:
 
             user = ids[bisect_left(range(1, len(users)), True, key=raises)]
             raise RecommenderError(
-                f'model "{self.name}" raised in recommend, first for user {user}: '
+                f'model "{self.name}" failed in recommend, first for user {user}: '
                 f"{plugins.told(error)}"
             ) from error

@@ -152,7 +152,7 @@ def run(
     unkept = {name: why for fold in finished for name, why in fold.unkept.items()}
     for why in dict.fromkeys(unkept.values()):
         _log.info(
-            "not kept for later runs, so that the same command evaluates anew: %s (%s)",
+            "not kept for later runs, so the same command evaluates it again: %s (%s)",
             ", ".join(printable(name) for name, reason in unkept.items() if reason == why),
             printable(why),
         )

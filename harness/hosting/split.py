@@ -154,8 +154,7 @@ def split(
     for path in [*(path for fold in folds for path in read_by(fold)), config.folder]:
         if out.resolve() in (path.resolve(), *path.resolve().parents):
             raise UsageError(
-                f"{out}: holds {path.name}, which is read by this command and never touched; "
-                "choose another --out"
+                f"{out}: holds {path.name}, an input of this command; choose another --out"
             )
     splits, held_out = list[SplitFolder](), HeldOut(config)
     with written(out, "; choose another --out"), whole_folder(out) as folder:
@@ -274,7 +273,7 @@ def _refuse_misread(
     evaluation_set: EvaluationSet, true: pl.Series, path: Path, separator: str | None
 ) -> None:
     """Raise UsageError where a solution would not be read as the true items it was made of."""
-    reason = f"{SOLUTION} would be read otherwise than it is"
+    reason = f"{SOLUTION} would be read back with other items"
     try:
         solution = of_file(path, keep_users_without_items=True, between=separator)
     except DataError as error:
@@ -287,9 +286,9 @@ def _refuse_misread(
             return
     if len(misread) > 0:
         reason = (
-            f"{SOLUTION} would be read otherwise than it is: item {shown_id(misread[0])} holds "
-            "what may stand between items or around them (a space, comma, semicolon, bar, bracket "
-            "or quote), or an end of line"
+            f"{SOLUTION} would be read back with other items: item {shown_id(misread[0])} "
+            "contains a separator, bracket or quote (a space, comma, semicolon, bar, bracket, "
+            "quote or line end)"
         )
     raise UsageError(f"{reason}; {OTHERWISE}".replace(f"{path.parent}/", ""))
 
@@ -353,7 +352,7 @@ def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against
 
     config, tells_types = task.config, task.config.layout().tells_types
     if task.data.registered is not None and config.evaluation.users == "seen":
-        return "users are evaluated by when they registered, which these files do not tell"
+        return "the users depend on when they registered, and these files do not have this"
     values = config.written(path.parent)
     values["data"] = {
         "layout": "table",

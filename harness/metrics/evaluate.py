@@ -206,11 +206,11 @@ def metrics_of(
             raise UsageError(f'metrics: found {kind}; give texts, such as ["MAP@12", "NDCG@12"]')
     asked = each_once(m if isinstance(m, Metric) else parse(m, folder) for m in several)
     if not asked:
-        raise UsageError('no metric is asked for; name one, such as "MAP@12"')
+        raise UsageError('no metric; name one, such as "MAP@12"')
     for metric in asked:
         if per_user and metric.definition.of == "set":
             raise UsageError(
-                f"metric {metric} has one value for all lists, none for a user; leave it out, or "
-                "ask for it with per_user=False"
+                f"metric {metric} has one value for all lists, none per user; remove it, or use "
+                "per_user=False"
             )
     return asked

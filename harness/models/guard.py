@@ -76,7 +76,7 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
         raise
     except BaseException as error:  # a stranger's code may raise anything
         raise_interrupt(error)
-        raise RecommenderError(f'model "{name}" raised in {method}: {told(error)}') from error
+        raise RecommenderError(f'model "{name}" failed in {method}: {told(error)}') from error
     if answer is None:
         expected = "an array" if method == "recommend" else "self"
         raise RecommenderError(f'model "{name}": {method} returned None; expected {expected}')
@@ -131,7 +131,7 @@ def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) 
         return
     models = accepted.get("models")
     if models is not None and models.default is models.empty and "models" not in params:
-        raise UsageError(f'model "{name}": {use} is made of other models; name them under of')
+        raise UsageError(f'model "{name}": {use} combines other models; name them in of')
     for param, about in accepted.items():
         if about.default is about.empty and param not in params and about.kind in _NAMED:
             raise UsageError(

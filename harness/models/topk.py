@@ -102,7 +102,7 @@ def ask(
     if lists.shape != (len(users), k):
         raise ValueError(f"{model!r} returned shape {lists.shape}, expected ({len(users)}, {k})")
     if lists.size and not -1 <= lists.min() <= lists.max() < n_candidates:
-        raise ValueError(f"{model!r} returned positions that are none of {n_candidates} candidates")
+        raise ValueError(f"{model!r} returned positions outside the {n_candidates} candidates")
     return lists
 
 

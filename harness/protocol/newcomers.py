@@ -48,7 +48,7 @@ class Newcomers(NamedTuple):
         return (
             f"{counted(self.number, noun)} of [split] valid {new} like {noun}s of [data] events, "
             f'such as "{visible(self.first)}" like "{visible(self.known)}": ids are texts, so '
-            f"these are different {noun}s; write them alike",
+            f"these are different {noun}s; use one spelling",
         )
 
 
