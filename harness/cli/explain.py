@@ -72,7 +72,7 @@ def explain(
     from harness.results.run import read
 
     if metric is not None and k is not None:
-        raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
+        raise UsageError(f"--metric {metric} has its own cut-off; remove --k")
     if not exists(source):
         raise UsageError(f"{source}: no such file or run folder")
     if k is not None:
@@ -81,7 +81,7 @@ def explain(
     if not (user or worst or best or most_different):
         ask = "--most-different 3" if len(models) > 1 else "--worst 3 or --best 3"
         which = "--model NAME and " if source.is_dir() and not models else ""
-        raise UsageError(f"no user to explain; name {which}--user ID, or ask for {ask}")
+        raise UsageError(f"no user to explain; add {which}--user ID, or {ask}")
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         if source.is_dir():
             part(source, "result.json")
@@ -120,13 +120,13 @@ def _refuse_models(run: Run, models: list[str], *, ordered: bool, most_different
         raise UsageError(f"found --model {' --model '.join(models)}; name one model, or two")
     if len(models) == 2 and ordered:
         raise UsageError(
-            "--worst and --best go with one model; where two are compared, ask for "
-            "--most-different 3 or name --user ID"
+            "--worst and --best need a single model; for two models, use --most-different 3 or "
+            "--user ID"
         )
     if len(models) == 1 and most_different:
         others = [known.name for known in run.models if known.name not in models]
-        more = f"add --model NAME; {suggest('', others)}" if others else "the run has one"
-        raise UsageError(f"--most-different compares two models: {more}")
+        more = f"add --model NAME; {suggest('', others)}" if others else "the run has only one"
+        raise UsageError(f"--most-different needs two models: {more}")
 
 
 def _of_file(
@@ -153,7 +153,7 @@ def _of_file(
     if validation.errors:  # its values here may be due to its errors
         codes = ", ".join(problem.code for problem in validation.errors)
         note(
-            f"note  {file} has errors, for which harness score refuses it ({codes}); "
-            "see them: harness validate"
+            f"note  {file} has errors, so harness score refuses it ({codes}); harness validate "
+            "shows them"
         )
     return explain_users(submitted, users, worst=worst, best=best, task=terms.task)

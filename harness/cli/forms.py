@@ -34,12 +34,11 @@ FORMS: dict[str, dict[str, tuple[str, ...]]] = {
 """
 
 _ONE_MACHINE = (
-    "leave it out: one machine reads 1.4 million rows in two seconds. Write lists that Spark holds "
-    "to one file first, or score them in Python: "
-    "harness.spark.evaluate(predictions, truth, metrics)"
+    "remove it: one machine reads 1.4 million rows in two seconds. Write lists from Spark to one "
+    "file first, or score them in Python: harness.spark.evaluate(predictions, truth, metrics)"
 )
 _RUN_FOLDERS = (
-    "leave it out: run folders that Spark wrote are read as any other. If the tables are "
+    "remove it: compare reads run folders that Spark wrote as any other. If the tables are "
     "elsewhere, copy them into the run folder first"
 )
 _SPARK_OPTIONS = ("--engine", "--master", "--remote", "--buckets")

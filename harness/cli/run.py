@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 _DEBUG = "; --debug shows tracebacks"
 _NOT_ON_SPARK = (
-    "leave it out, or run without Spark (on Spark all models are evaluated anew; --verbose shows "
-    "each step)"
+    "remove it, or run without Spark (Spark evaluates all models again; --verbose shows each step)"
 )
 
 
@@ -110,7 +109,7 @@ def run(
     if engine == "spark":
         forms.refuse_other_forms(context, forms.SPARK, _NOT_ON_SPARK)
     else:
-        forms.refuse_other_forms(context, forms.LOCAL, "leave it out, or add --engine spark")
+        forms.refuse_other_forms(context, forms.LOCAL, "remove it, or add --engine spark")
     settings = read(options.config_of(config, config_option), set_ or [])
     check_out(out or Path("runs/any"))
     here = Path.cwd()  # a model may go elsewhere
@@ -144,7 +143,7 @@ def run(
             result.write(here / folder, recommendations=recommendations)
         finally:  # a folder that cannot be written must not cost the results
             show_parts(format_, result.to_dict, result.sheets(verbose), result.records())
-    why = "" if usual == folder else f", as another config has written to {usual}/"
+    why = "" if usual == folder else f", as another config wrote to {usual}/"
     written = printable(f"written to {folder}/{why}")
     if format_ != "table":
         note(written)

@@ -50,20 +50,23 @@ def submit(
             typed = [word for key in set_ or [] for word in ("--set", key)]
             typed += ["--all-events"] if all_events else []
             again = learning_again(source, model, out, repeat, typed)
-            forms.refuse_other_forms(context, forms.RUN, f"the model has to learn again: {again}")
+            forms.refuse_other_forms(context, forms.RUN, f"fit the model again: {again}")
             done = submit_run(source, model, out, repeat=repeat, fold=fold)
         else:
-            forms.refuse_other_forms(context, forms.CONFIG, "of several folds the last is taken")
+            forms.refuse_other_forms(context, forms.CONFIG, "a config always uses its last fold")
             read = config_.read(source, set_ or [])
             done = write(read, model, out, repeat=repeat, all_events=all_events)
     say(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
     if all_events:
-        note("note  for an upload alone, not to be scored here: it has seen the held-out days")
+        note(
+            "note  only for an upload: the model has seen the held-out days, so do not score "
+            "this file here"
+        )
     for odd in done.notes:
         note(f"note  {odd}")
     counts = {
-        "users without any event, asked for like all others": done.without_history,
-        "rows of evaluated users for whom the sample does not ask, and which a host may refuse "
+        "users without any event, which also get a list": done.without_history,
+        "rows of evaluated users that are not in the sample; a host may refuse them "
         "(--all-events leaves them out)": done.beyond_sample,
     }
     for what, count in counts.items():

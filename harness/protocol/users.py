@@ -120,7 +120,7 @@ def _table_of(task: Task, columns: Sequence[str]) -> pl.DataFrame:
     if table is None:
         raise UsageError(
             f'[compare] slices: no table of users, so no column "{columns[0]}"; remove it, or '
-            "name a table with [data] users"
+            "name a table as [data] users"
         )
     others = table.columns[1:]
     for column in columns:

@@ -56,7 +56,9 @@ class SubmissionError(HarnessError):
         problems = "\n".join(map(brief, validation.errors))
         if not refusal and any(problem.code == "SUB001" for problem in validation.errors):
             refusal = "cannot be read"
-        refusal = refusal or "has errors and is not scored; mend it, or force it"
+        refusal = refusal or (
+            "has errors and is not scored; fix it, or use --force (in Python, force=True)"
+        )
         super().__init__(f"{whose}{validation.path}: {refusal}\n{problems}")
         self.validation = validation
 
@@ -178,9 +180,7 @@ class Scorer:
     ) -> Scorer:
         """Return it, of what `score` takes."""
         if metrics and k is not None and not conventions:
-            raise UsageError(
-                f"metric {metrics[0]} says its own cut-off; leave --k out (in Python, k=)"
-            )
+            raise UsageError(f"metric {metrics[0]} has its own cut-off; remove --k (in Python, k=)")
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
             raise UsageError(f"k is {k!r}; expected a whole number, 1 or more")
         against, solution = terms.checking(metrics)

@@ -50,7 +50,7 @@ def validate(
     require_options(validate, options, SubmissionOptions)
     require(bool, "True or False", strict=strict)
     if options.get("keep_users_without_items"):
-        raise UsageError("keep_users_without_items goes with a score; leave it out")
+        raise UsageError("keep_users_without_items is for score; remove it")
     file = path_or_frame(submission, "submission")
     return examine_on(file, Terms(options), k, strict=strict).validation
 
@@ -79,7 +79,7 @@ def examine_on(
         against = terms.against()
         if len(against.users) == 0:
             raise
-        truth = f"; without the evaluation set: {str(error).splitlines()[0]}"
+        truth = f"; checked without the evaluation set: {str(error).splitlines()[0]}"
     examined = examine(path, against.cut_at(k), solution, strict=strict)
     validation = examined.validation
     checked = validation.checked and f"{validation.checked}{truth}"

@@ -77,8 +77,8 @@ def tune(
     count = processes(jobs, [config.layout()], memory.limit(None))
     if jobs > 1 and search == "tpe":
         raise UsageError(
-            'search = "tpe" proposes by what the trials before have scored, so they are made one '
-            'after the other: leave --jobs out, or search = "random" or "grid"'
+            'search = "tpe" needs the scores of earlier trials, so trials run one after the '
+            'other: remove --jobs, or use search = "random" or "grid"'
         )
     key, stamps = trials_key(config, metric), stamps_of(config.layout())
     with shown(progress):
