@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.cli.output import show_parts, stdout_to_stderr
+from harness.cli.output import say, show_parts, stdout_to_stderr
 from harness.scoring.options import SubmissionOptions
 
 
@@ -72,4 +72,7 @@ def compare(
             force=force,
             **submission,
         )
-    show_parts(format_, compared.to_dict, compared.sheets(pairs), compared.records())
+    sheets = compared.sheets(pairs)
+    show_parts(format_, compared.to_dict, sheets, compared.records())
+    if format_ == "table" and len(compared.sheets(pairs=True)) > len(sheets):
+        say("\nmore  add --pairs to print all differences with their intervals")

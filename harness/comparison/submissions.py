@@ -73,9 +73,9 @@ def are_submissions(
             wrong.append(name)
     if wrong:
         flags, keywords = " and ".join(map(flag_of, wrong)), "= and ".join(wrong)
-        go, them = ("goes", "it") if len(wrong) == 1 else ("go", "them")
+        work, them = ("works", "it") if len(wrong) == 1 else ("work", "them")
         raise UsageError(
-            f"{flags} (in Python, {keywords}=) {go} with {goes}, not with {other}: leave {them} out"
+            f"{flags} (in Python, {keywords}=) {work} with {goes}, not with {other}: remove {them}"
         )
     return named
 

@@ -387,11 +387,10 @@ def verdict_sheets(
     table = pair_table(comparison, shaken, noun=noun)
     if comparison.baseline is not None or len(comparison.pairs) < 2:
         return [table]
-    sheet, count = matrix(comparison, noun), len(comparison.pairs)
+    sheet = matrix(comparison, noun)
     if pairs:
         return [sheet, table]
-    hint = f"--pairs shows all {count} differences with their intervals (in Python, .to_pandas())"
-    sheet.footing.extend([*table.footing, hint])
+    sheet.footing.extend(table.footing)
     return [sheet]
 
 

@@ -86,7 +86,7 @@ class FitChangesAPart(Sound):
         return super().fit(train)
 
 
-@fails(testing.check_fit_forgets, "fit must forget what an earlier fit learnt")
+@fails(testing.check_fit_forgets, "fit must not keep anything from an earlier fit")
 class FitRemembers(Sound):
     def fit(self, train: Any) -> Any:
         return self if hasattr(self, "order_") else super().fit(train)

@@ -204,10 +204,10 @@ NOTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "no score over the sample": ({"submission": {"sample": "gone.csv"}}, BOTH),
     '"Plain": its 3 repeats are all': (odd("Plain", repeats=3), BOTH),
     '"Restless": its repeats differ': (odd("Restless", repeats=2), BOTH),
-    '"Restless": asked again, it answers otherwise': (odd("Restless"), BOTH),
-    '"OnceOnly": asked again, it fails': (odd("OnceOnly"), BOTH),
+    '"Restless": on a second call, it gives other lists': (odd("Restless"), BOTH),
+    '"OnceOnly": on a second call, it fails': (odd("OnceOnly"), BOTH),
     '"Empty": 27 of its 27 lists are empty': (odd("Empty"), BOTH),
-    "\"Strict\" gives no lists for the 13 users": (odd("Strict"), BOTH),
+    '"Strict" has no lists for the 13 users': (odd("Strict"), BOTH),
     "1 position holds an item that is no candidate": (
         {"more": [{"name": "mine", "lists": "mine.csv"}]}, ("buckets",)),
     'the baseline "Fails" failed': (

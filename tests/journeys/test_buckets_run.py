@@ -80,8 +80,8 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
         run(settings, memory="4GB")
     assert str(error.value) == (
         "all events need about 1,000,000 GB of memory; --memory allows 4 GB, and 3 models learn "
-        "from all events at once: latest, both, fill; allow more (--memory, in Python memory=), "
-        "leave out such models, or use ones that learn by sums"
+        "from all events at once: latest, both, fill; allow more memory (--memory, in Python "
+        "memory=), remove these models, or use models that learn by sums"
     )
 
 
@@ -132,7 +132,7 @@ def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path
     settings = small.config(tmp_path, {"name": "tells", "use": "tells:Tells"}, **sections)
     empty, others = TOWNS
     for towns, words in (
-        (empty, ['the column "town" of', "people.csv is empty in every row; leave it out"]),
+        (empty, ['the column "town" of', "people.csv is empty in every row; remove it"]),
         (others, ['no evaluated user has a "town" in', "zeros in front, which are lost where"]),
         (empty.replace("town", "city"), ['no column "town"']),
     ):

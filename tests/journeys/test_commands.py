@@ -79,16 +79,16 @@ TRUE = "lists.csv --solution truth.csv"
 REFUSED = {
     # One a command.
     "synth hm --out real --users 9 --items 20": "has transactions_train.csv; name another --out",
-    "init log.csv -o exam.toml": "exam.toml: is there already; name another --out, or replace it",
+    "init log.csv -o exam.toml": "exam.toml: already exists; name another --out, or replace it",
     "run nope.toml": "nope.toml: no such file; there are exam.toml",
     "tune nope.toml": "nope.toml: no such file",
-    "compare .": ".: is no run folder, but holds 1 run; name one, such as one, or see the best of",
+    "compare .": ".: not a run folder, but it has 1 run; name one, such as one, or see the best of",
     "check nowhere --at-least 0": "nowhere: is no run folder",
     "leaderboard nowhere": "nowhere: is no folder",
     "score lists.csv": "scored against what? name one of --config CONFIG and --solution",
     "explain lists.csv": "no user to explain; name --user ID, or ask for --worst 3 or --best 3",
     "report nowhere": "nowhere: is no run folder",
-    "validate lists.csv --sample gone.csv": "gone.csv: there is no such file",
+    "validate lists.csv --sample gone.csv": "gone.csv: the file does not exist",
     "submit exam.toml --model popula -o own.csv": 'no model "popula"; did you mean "popular"?',
     "split exam.toml -o thesis": "thesis: exists and is no folder of harness split",
     "fetch movielens": 'harness fetch has no "movielens"; allowed: ml-100k',
@@ -115,7 +115,7 @@ REFUSED = {
     "compare one --baseline popular --all-pairs": "leave --all-pairs or --baseline out",
     "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has no value for a user",
     "explain gone --model popular --user ann": "gone: no such file or run folder",
-    "explain thesis --user ann": "thesis: is no run folder: it holds no result.json",
+    "explain thesis --user ann": "thesis: not a run folder: it has no result.json",
     "explain one ann --worst 1": "to explain a user, type --user ann",
     "explain lists.csv truth.csv --worst 1": "true items, type --solution truth.csv",
     "explain one --user ann": "one: name a model: --model NAME; allowed: ",
@@ -129,8 +129,8 @@ REFUSED = {
     "init log.csv -o log.csv": "is read by this command and never",
     "score one --k 3 --strict": "a file of lists, not with a run: leave them out",
     # Options that are gone: what to do instead.
-    "validate lists.csv --engine spark": "--engine was removed; leave it out",
-    "run exam.toml --whole refuse": "--whole was removed; leave it out: where events are in",
+    "validate lists.csv --engine spark": "--engine was removed; remove it",
+    "run exam.toml --whole refuse": "--whole was removed; remove it: where events are in",
     "score lists.csv --master local[2]": "harness.spark.evaluate(predictions, truth, metrics)",
 }
 
@@ -210,7 +210,7 @@ def test_a_run_has_a_folder_by_its_evaluation_set_and_a_number_by_its_config(har
     assert "popular" in out
     assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
     other = "run", "exam.toml", "--set", "models.0.params.window_days=2", "--format", "csv"
-    words = f"written to runs/{name}-2/, as another config has written to runs/{name}/\n"
+    words = f"written to runs/{name}-2/, as another config wrote to runs/{name}/\n"
     assert harness(*other)[2] == words
     assert "window_days = 2" in Path("runs", f"{name}-2", "config.toml").read_text()
     harness("run", "exam.toml")
@@ -278,7 +278,7 @@ def test_init_of_a_log(harness: Cli) -> None:
     tells(harness(*init), 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml")
     shown = harness("run", "shop.toml", "--out", "run", "--set", "compare.resamples=100")
     tells(shown, 0, "random × 10", "popular in the last week", "had before")
-    is_refused(harness(*init), "shop.toml: is there already", "--force")
+    is_refused(harness(*init), "shop.toml: already exists", "--force")
     assert harness(*init, "-o", "new/quiet.toml", "-q") == (0, "", "")
     assert 'path = "../logs"' in Path("new/quiet.toml").read_text()
 
@@ -287,7 +287,7 @@ def test_init_of_a_log_that_no_run_can_begin_on(harness: Cli) -> None:
     small.write(Path(), {"once.csv": "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-02\n"})
     status, out, err = harness("init", "once.csv")
     assert (status, "written to once.toml" in out, "next" in out) == (1, True, False)
-    assert err.startswith("no run can begin so: ")
+    assert err.startswith("no run can start with this config: ")
 
 
 # --quiet, --verbose and the log.

@@ -77,8 +77,8 @@ def test_the_record_names_the_files_of_each_fold(found: Run, folder: Path) -> No
     assert of_all["theirs"] == (None, names)
     assert [fold["theirs"][1] for fold in folds] == [[name] for name in names]
     assert [note for note in found.notes if "lists" in note] == [
-        'model "same": its lists are theirs.csv in folds 1, 2; if they were made for one of '
-        "these, name the file of each fold"
+        'model "same": its lists are theirs.csv in folds 1, 2; if the file was made for one of '
+        "these folds, name one file per fold"
     ]
 
 
@@ -127,7 +127,7 @@ def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_pa
     found = folded(given(tmp_path, **own))
     assert (found.notes[0], found.notes[-2]) == (
         "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both",
-        "folds overlap, so no model is judged against chance, which takes them for independent",
+        "folds overlap, so there is no comparison with chance, which needs independent folds",
     )
     assert [model.vs_random for model in found.models] == [None]
     assert (found.record.chance["MAP@2"].mean, found.record.chance["MAP@2"].sd) == (3 / 4, None)
@@ -191,8 +191,8 @@ def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
         files[f"{name}_base"] = "user,item\n{},a\n{},a\n{},b\n".format(*users)
         files[f"{name}_test"] = "user,item\n{},b\n{},b\n{},a\n".format(*users)
     assert folded(given(tmp_path, **files)).notes[1] == (
-        '1 user may be written in two ways, such as "007" of fold 1 and "7" of fold 2: ids are '
-        "texts, so these are different users; write them alike"
+        '1 user may have two spellings, such as "007" of fold 1 and "7" of fold 2: ids are text, '
+        "so these are different users; use one spelling"
     )
 
 
@@ -206,7 +206,9 @@ def test_where_all_are_new_by_a_space_alone_the_error_says_so(tmp_path: Path) ->
 
 VIEWS = "user,item,time,event\nuser0,a,2020-01-09,view\nuser0,b,2020-01-09,view\n"
 STRANGERS = VIEWS.replace("user0", "zoe").replace("view", "sale")
-ALIKE = "check that [data] events and [split] valid write users alike, or set [evaluation] us"
+ALIKE = (
+    "check that [data] events and [split] valid write users the same way, or set [evaluation] us"
+)
 MORE = "name a file with more events as [split] valid"
 GIVEN: dict[str, Any] = {"strategy": "given"}
 LAST: dict[str, Any] = {"strategy": "last_n", "n": 1}

@@ -117,7 +117,7 @@ def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
 ) -> None:
     command = ["submit", "run/config.toml", "--model", "counted", "--out", "own.csv", *also]
     done = cli("submit", "run", "--model", "counted", "--out", "own.csv", *also)
-    again = f"the model has to learn again: {shlex.join(['harness', *command])}"
+    again = f"fit the model again: {shlex.join(['harness', *command])}"
     is_refused(done, f"{also[0]} goes with a config, not with a run: {again}")
     assert cli(*command)[0] == 0
 

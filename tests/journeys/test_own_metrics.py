@@ -29,7 +29,7 @@ def harness(cli: Cli, here: Path) -> Cli:
 
 def test_what_is_scored_again_says_that_the_source_has_changed(harness: Cli, here: Path) -> None:
     """No figure of the run stands beside it."""
-    told = "own:early@2: its source has changed since this run; figures are by what it is now"
+    told = "own:early@2: its code has changed since this run; the scores here use the new code"
     for options in ([], ["--metric", "own:early@2"]):
         tells(harness("score", "one", *options), 0, "1.3333", f"note  {told}")
         assert told not in harness("score", "two", *options)[1]

@@ -126,17 +126,17 @@ def test_scores_by_hand(done: Done) -> None:
     assert done.result.models[-1].name == "last day"
 
 
-FEW = "figures of fewer than 10 users tell little, and one user can turn any of them"
+FEW = "figures of fewer than 10 users, a single user can change the result"
 
 
 def test_notes(done: Done) -> None:
     assert done.result.notes == (
         f"3 users are evaluated: {FEW}",
-        "no exact chance value is known for MAP(divisor=hits)@2",
-        'model "file": 1 evaluated user has no list, and scores 0',
-        'model "file": 1 position holds an item that is no candidate, and cannot hit',
-        'model "with params": its 2 repeats are all the same: it has no seed and takes nothing '
-        "from draws; leave repeats out, or take random numbers from draws",
+        "there is no exact chance value for MAP(divisor=hits)@2",
+        'model "file": 1 evaluated user has no list, so it scores 0',
+        'model "file": 1 position has an item that is not a candidate, so it cannot hit',
+        'model "with params": its 2 repeats are equal, as it has no seed and does not use draws; '
+        "remove repeats, or take random numbers from draws",
     )
 
 
@@ -230,8 +230,8 @@ def test_lists_stand_in_a_table_best_first(done: Done) -> None:
 
 def test_lists_of_another_model_are_refused(done: Done) -> None:
     asked: list[tuple[str | None, int | None, str]] = [
-        ("random", None, "has 3 repeats with lists of their own; say which, such as repeat=0"),
-        (None, 1, "repeat = 1 goes with a model: name it first"),
+        ("random", None, "has 3 repeats with different lists; choose one, such as repeat=0"),
+        (None, 1, "repeat = 1 needs a model: name it first"),
         ("randon", None, 'no model "randon"; did you mean "random"?'),
     ]
     for name, repeat, words in asked:

@@ -161,7 +161,7 @@ def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> 
     text = found.texts["differences"]
     assert "Holm over 6 pairs" in text
     # A public leaderboard of few users is not shown.
-    assert "1 % public (9 of 854 users): not shown, as fewer than 30 users are luck" in text
+    assert "1 % public (9 of 854 users): not shown, too few users (under 30)" in text
     assert "30 % public (256 of 854 users): no model is first on both" in text
 
 
@@ -363,7 +363,7 @@ def test_the_page_is_written_elsewhere_and_replaces_nothing_else(
     (tmp_path / "link.html").symlink_to(tmp_path / "target")
     (tmp_path / "own.html").write_text("<!DOCTYPE html>\n<html>mine</html>")
     mine = cli("report", str(demo_run), "--out", str(tmp_path / "own.html"))
-    is_refused(mine, "own.html: is there already and is no report; name another --out", "--force")
+    is_refused(mine, "own.html: already exists and is no report; name another --out", "--force")
     tells(cli("report", str(demo_run), "--out", str(out)), 0, f"written to {out}")  # once more
     names = {"link.html": "is no regular file", "/dev/null": "is no regular file"}
     names |= {"users.parquet": "is the name of a run's file", "a" * 300: "cannot be written"}

@@ -170,7 +170,7 @@ def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path
         rescore(tmp_path / "run")
     cut = json.dumps(held | {"folds": held["folds"][:2]})
     small.write(tmp_path, {"run/result.json": cut})
-    with refusal(DataError, "result.json", "its parts name other models, metrics or folds"):
+    with refusal(DataError, "result.json", "its parts have different models, metrics or folds"):
         read(tmp_path / "run")
 
 
@@ -238,4 +238,4 @@ def test_a_fold_without_users_or_events_is_named(
     """Of the last fold alone fewer would be none."""
     with refusal(HarnessError, words) as caught:
         run(small.config(tmp_path, log=small.TWO_WEEKS.replace(old, new), split=TWO))
-    assert (", or ask for fewer folds\nusers" in str(caught.value)) == fewer
+    assert (", or use fewer folds\nusers" in str(caught.value)) == fewer

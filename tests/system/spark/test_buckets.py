@@ -220,7 +220,7 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
     ("user,item,time,stars\nann,a,2020-01-01,many\n", {"where": {"stars": {"min": 3}}},
      'column "stars": found "many", expected a number'),
     (LOG, {"user": "usr"}, 'no column "usr"'),
-    (LOG, {"escape": "\\"}, "Spark reads text without [data] escape; leave it out, or copy"),
+    (LOG, {"escape": "\\"}, "Spark reads text without [data] escape; remove it, or copy"),
     (LOG, {"bad_lines": "drop"}, "Spark reads text without [data] bad_lines"),
 ]  # fmt: skip
 

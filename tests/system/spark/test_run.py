@@ -148,15 +148,18 @@ GIVEN = {
     "split": {"strategy": "given", "valid": ["one.test", "two.test"]},
 }
 ONE_SET = "--engine spark evaluates one evaluation set: "
-IN_MEMORY = "; or run without it, where --memory says how much may be used"
+IN_MEMORY = "; or run without Spark (--memory sets how much memory to use)"
 
 
 @pytest.mark.parametrize(
     ("sections", "told"),
     [
-        (TIME, f"folds, and {ONE_SET}set folds = 1, which is the last{IN_MEMORY}"),
+        (TIME, f"folds, and {ONE_SET}set folds = 1, which is the last fold{IN_MEMORY}"),
         (GIVEN, f"{ONE_SET}name one file as valid, and one in [data] events{IN_MEMORY}"),
-        (TIME | {"data": {"path": "s3a://shop"}}, f"{ONE_SET}set folds = 1, which is the last"),
+        (
+            TIME | {"data": {"path": "s3a://shop"}},
+            f"{ONE_SET}set folds = 1, which is the last fold",
+        ),
     ],
 )
 def test_folds_are_refused_with_what_names_one(

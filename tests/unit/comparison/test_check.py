@@ -46,7 +46,7 @@ def test_the_parts_of_a_condition(text: str, wanted: Any) -> None:
     assert parse(text) == wanted
 
 
-NO_CONDITION = "is no condition; signs are >=, <=, >, <, better than; write one such as"
+NO_CONDITION = "is not a condition; signs are >=, <=, >, <, better than; write one such as"
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Pat
     now = parse("mine:early@1", small.write(tmp_path, {"mine.py": EARLY})).definition.digest
     old, new = of_source(tmp_path / "old", "0" * 64), of_source(tmp_path / "new", now)
     last = of_source(tmp_path / "last", now, "last")
-    told = f'metric "{OWN}": its source has changed since {old}, so figures'
+    told = f'metric "{OWN}": its code has changed since {old}, so figures'
     words = [told, f"run it again: harness run {old}/config.toml"]
     for order in ([old, last, new], [new, last, old]):
         with refusal(UsageError, *words) as caught:
@@ -98,7 +98,7 @@ def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Pat
     assert len(compare(new, last).models) == 2
     found = compare(old, new, last, metric="MAP@3")
     assert sorted(model.name for model in found.models) == ["last", "popular"]
-    note = "last and popular have the same value for every user: is one a copy?"
+    note = "last and popular have the same score for every user: is one a copy?"
     assert sorted(note) == sorted(*found.notes)
     assert f"note  {found.notes[0]}" in str(found)
 
@@ -159,7 +159,7 @@ def test_options_that_are_wrong(folder: Path, options: Any, words: list[str]) ->
 
 
 def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
-    with refusal(UsageError, "run: is named twice; name each run once"):
+    with refusal(UsageError, "run: named twice; name each run once"):
         compare(folder, folder / ".." / "run")
     with refusal(UsageError, "no run to compare"):
         compare()

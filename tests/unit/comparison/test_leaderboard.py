@@ -177,7 +177,7 @@ def test_runs_by_another_source_than_the_latest_are_left_out(tmp_path: Path) -> 
     board = leaderboard(tmp_path)
     assert order(board) == [["b", "c"]]
     (reason,) = board.left_out
-    assert f"{tmp_path / 'a'}: was scored by another source of {MISSES} than" in reason
+    assert f"{tmp_path / 'a'}: was scored by another version of the code of {MISSES} than" in reason
     assert f"; run it again: harness run {tmp_path / 'a'}" in reason
 
 
@@ -201,6 +201,6 @@ def test_a_run_of_the_other_direction_is_left_out_of_the_latest(tmp_path: Path) 
     board = leaderboard(tmp_path)
     assert order(board) == [["good"]]
     (reason,) = board.left_out
-    assert f"{first}: was scored by another source of {MISSES}" in reason
+    assert f"{first}: was scored by another version of the code of {MISSES}" in reason
     with refusal(DataError, "higher is better", "now says lower", "harness run"):
         compare(first)

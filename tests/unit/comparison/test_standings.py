@@ -75,9 +75,9 @@ def test_two_are_compared_on_every_leaderboard() -> None:
     found = harness.compare("good.csv", "poor.csv", **BY)
     every, private = found.boards
     assert (every.name, private.name) == ("all", "Private")
-    few = "Public: 1 user, and two are needed"
-    truth = "truth: one row an item, 4 users"
-    assert found.notes == (truth, "users whom the solution ignores: 1", few)
+    few = "Public: 1 user; a comparison needs two"
+    truth = "truth: one row per item, 4 users"
+    assert found.notes == (truth, "users that the solution ignores: 1", few)
     assert list(ranks(every)) == ["good", "poor"]
     assert [one.mean for one in every.standings] == exactly([3 / 4, 3 / 8])
     assert [one.mean for one in private.standings] == exactly([2 / 3, 1 / 6])
@@ -123,7 +123,7 @@ def test_where_neither_end_is_better_the_highest_is_first(baseline: str | None) 
     assert (first.worst_rank, last.best_rank) == ((2, 2) if baseline == "none" else (1, 2))
     assert board.comparison.better == "neither"
     told = str(harness.leaderboard(frames, **by))
-    assert "rank 1 is the highest: by plugged:width@1 neither end is better" in told
+    assert "rank 1 is the highest: for plugged:width@1 neither high nor low is better" in told
     assert "really higher" in told
     assert "better to" not in told
 
@@ -171,17 +171,17 @@ def test_one_that_cannot_be_scored_is_not_ranked() -> None:
 @pytest.mark.parametrize(
     ("files", "note"),
     [
-        ("good few poor", "few: users without a list, who score 0: 3"),
+        ("good few poor", "few: users without a list, which score 0: 3"),
         ("good half", "good, half: 1 warning: SUB404"),
-        ("good twin poor", "good and twin have the same value for every user: is one a copy?"),
+        ("good twin poor", "good and twin have the same score for every user: is one a copy?"),
         # As a shell's *.csv names it.
-        ("good half solution", "solution: is the solution itself, and left out"),
+        ("good half solution", "solution: left out, as it is the solution itself"),
     ],
 )
 def test_a_note(files: str, note: str) -> None:
     found = harness.leaderboard(*(f"{name}.csv" for name in files.split()), **BY)
     assert f"note  {note}" in str(found)
-    assert str(found).count("users whom the solution ignores: 1") == 1
+    assert str(found).count("users that the solution ignores: 1") == 1
     assert "solution" not in ranks(found.boards[0])
 
 

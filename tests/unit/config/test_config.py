@@ -23,7 +23,7 @@ MODEL = VALUES["models"][0]
 WEEKLY = MODEL | {"name": "last week", "params": {"window_days": 7}}
 WHOLE = {"name": "whole", "use": "baselines.fill:Fill", "of": ["popular"]}
 READY = {"name": "ready", "lists": "mates.csv"}
-WITHOUT_VALID = '[split] strategy "given" needs valid = "the file with the events to evaluate"'
+WITHOUT_VALID = '[split] strategy "given" needs valid = "FILE", the events to evaluate'
 PRECOMPUTED = '[[models]] "ready" has precomputed recommendations, which have no '
 
 
@@ -90,14 +90,14 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"modles": []}, 'no section [modles]; did you mean "models"?'),
         ({"evaluation": {"users": "sen"}}, "[evaluation] users = 'sen'; did you mean \"seen\"?"),
         ({"data": {"layout": "ponpar"}},
-         "[data] layout = 'ponpar'; did you mean \"ponpare\"?\nfor files of another shape: "
-         'layout = "table", or one of your own, "my_layout:Name"'),
+         "[data] layout = 'ponpar'; did you mean \"ponpare\"?\nfor other files, set layout = "
+         '"table", or write a layout: "my_layout:Name"'),
         ({"split": {"strategy": "tme"}}, "[split] strategy is 'tme'; did you mean \"time\"?"),
         ({"models": [MODEL, {**MODEL, "use": "x:Y"}]},
-         '[[models]]: two models are named "popular"; name each once'),
+         '[[models]]: two models have the name "popular"; give each its own name'),
         ({"split": {"window": "test"}}, '[split] window = "test" needs test_days >= 1'),
         ({"models": [MODEL, WHOLE | {"of": ["populr"]}]},
-         '[[models]] "whole" of: no model is named "populr"; did you mean "popular"?'),
+         '[[models]] "whole" of: no model has the name "populr"; did you mean "popular"?'),
         ({"models": [MODEL, WHOLE | {"of": ["whole"]}]},
          '[[models]] of: "whole" is a base model of "whole"; a model cannot be its own base model'),
         ({"models": [MODEL, WHOLE | {"of": []}]},
@@ -105,17 +105,18 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"models": [MODEL, WHOLE | {"of": "popular"}]},
          "[[models]] \"whole\" of: found 'popular'; expected a list, in square brackets"),
         ({"models": [MODEL, WHOLE | {"params": {"models": ["popular"]}}]},
-         '[[models]] "whole" gives its parameter "models" twice: leave it to of'),
+         '[[models]] "whole" names its base models twice; name them in of only, and remove '
+         '"models" from params'),
         ({"models": [WHOLE | {"of": ["b"]}, WHOLE | {"name": "b", "of": ["c"]},
                      WHOLE | {"name": "c", "of": ["whole"]}]},
          '[[models]] of: "whole" is a base model of "c" is a base model of "b" is a base model of '
          '"whole"; a model cannot be its own base model'),
         ({"models": [READY | {"use": "x:Y"}]},
-         '[[models]] "ready" has both "use" and "lists"; leave one out'),
-        ({"models": [MODEL, READY | {"of": ["popular"]}]}, f'{PRECOMPUTED}"of"; leave it out'),
-        ({"models": [READY | {"repeats": 2}]}, f'{PRECOMPUTED}"repeats"; leave it out'),
-        ({"data": None}, "[data] is missing; docs/config.md shows what it holds"),
-        ({"models": None}, "[[models]] is missing; docs/config.md shows what it holds"),
+         '[[models]] "ready" has both "use" and "lists"; remove one'),
+        ({"models": [MODEL, READY | {"of": ["popular"]}]}, f'{PRECOMPUTED}"of"; remove it'),
+        ({"models": [READY | {"repeats": 2}]}, f'{PRECOMPUTED}"repeats"; remove it'),
+        ({"data": None}, "[data] is missing; docs/config.md shows its keys"),
+        ({"models": None}, "[[models]] is missing; docs/config.md shows its keys"),
         ({"data": {"layout": None}}, '[data] needs the key "layout", which is missing'),
         ({"split": {"strategy": None}},
          '[split] needs the key "strategy", which is missing; '
@@ -128,11 +129,11 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
          '[[models]] number 1 needs the key "name", which is missing'),
         ({"folder": "/"}, "no section [folder]; allowed: data, "),
         ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
-         '[split] strategy "given" goes with layout "table" only'),
+         '[split] strategy "given" works with layout "table" only'),
         *(({"split": {"strategy": "given"} | keys}, WITHOUT_VALID)
           for keys in ({}, {"valid_days": 7}, {"valid": []}, {"valid": ""}, {"valid": [""]})),
         ({"split": {"strategy": "given", "valid": ["later.csv", ""]}},
-         "[split] valid names no file for fold 2; name one a fold"),
+         "[split] valid names no file for fold 2; name one file per fold"),
         ({"data": []}, "[data]: found []; expected keys with values"),
         ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
         ({"data": {"events": None}}, '[data] layout "table" needs events = '),

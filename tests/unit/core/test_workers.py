@@ -126,7 +126,7 @@ def test_a_worker_is_not_used_when_a_file_was_edited_after_its_import(
     monkeypatch.setattr(sources, "edited", lambda modules: Path("a.py"))
     assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "here"}
     assert caplog.messages == [
-        f"a worker process finds other code: a.py may have changed since its import: {REST}"
+        f"a worker process has other code: a.py may have changed since its import: {REST}"
     ]
 
 
@@ -165,7 +165,7 @@ def test_workers_that_end_before_they_are_asked_are_not_used(
     endings[""], endings["b"] = ["EXIT(1)"], ["SIGKILL(-9)"]
     assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "here"}
     assert caplog.messages == [
-        f"a worker process ended with status 1 before it was asked for anything: {REST}"
+        f"a worker process ended with status 1 before it started work: {REST}"
     ]
 
 
@@ -176,5 +176,6 @@ def test_a_machine_that_starts_no_processes_is_told(caplog: pytest.LogCaptureFix
     with Workers(1, none, patience=0) as workers:
         assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "here"}
     assert caplog.messages == [
-        f"a worker process cannot be started here (no semaphores; --jobs 1 needs none): {REST}"
+        "a worker process cannot be started here (no semaphores; --jobs 1 does not need one): "
+        f"{REST}"
     ]

@@ -82,7 +82,7 @@ def test_a_missing_table_and_column_are_named(tmp_path: Path, kind: str) -> None
     for events, keys, words in (
         (f"{name}::logs", {}, [f'{name}: no table "logs"; the database has: log, seen', '"log"?']),
         (f"{name}::zzz", {}, [f'{name}: no table "zzz"', f'{name}::log"']),
-        (name, {}, [f"{name}: which table is not said; the database has: log, seen"]),
+        (name, {}, [f"{name}: no table named; the database has: log, seen"]),
         (f"{name}::log", {"user": "usr"},
          [f'{name}::log: no column "usr"; the table has: user, item, time', 'mean "user"?']),
     ):  # fmt: skip
@@ -123,7 +123,7 @@ def test_the_row_of_a_fault(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize(("value", "held"), [("1.5", "a float"), ("x'00'", "bytes")])
 def test_values_of_sqlite_that_keep_no_ids_apart(tmp_path: Path, value: str, held: str) -> None:
     name = write(tmp_path, "sqlite", f"INSERT INTO log VALUES ('a', {value}, '1970-01-01')")
-    words = f'row 4, column "item": found {held}, which cannot keep ids apart; write ids as text'
+    words = f'row 4, column "item": found {held}, which cannot tell ids apart; write ids as text'
     refused(tmp_path, f"{name}::log: {words}", events=f"{name}::log")
     with refusal(DataError, words):
         attributes.read(AttributeTable(Table(tmp_path / f"{name}::log"), id="item"))

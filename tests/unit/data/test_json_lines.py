@@ -57,7 +57,7 @@ def test_lists_of_other_lengths_are_named_with_their_row(tmp_path: Path) -> None
     frame = pl.DataFrame(SEQUENTIAL | {"ts": [[0, 1], [], [1, 2]]})
     frame.write_parquet(tmp_path / "log.parquet")
     for name, unit in (("log.parquet", "row"), (lines(tmp_path, frame.to_dicts()), "line")):
-        words = '3: "is" has 1 elements and "ts" has 2; expected as many'
+        words = '3: "is" has 1 elements and "ts" has 2; expected the same number'
         refused(tmp_path, f"{name}: {unit} {words}", events=name, **LISTS)
 
 
@@ -69,9 +69,9 @@ NO_ID = "which cannot keep ids apart"
     [
         ([GOOD, "not json\n"], {},
          "line 2 is no JSON: Expecting value at character 1; expected an object"),
-        ([GOOD, "[1]\n"], {}, "line 2 is no JSON object; expected one a line; found '[1]'"),
+        ([GOOD, "[1]\n"], {}, "line 2 is not a JSON object; expected one per line; found '[1]'"),
         ([GOOD, "[" * 100_000 + "\n"], {},
-         "line 2 is no JSON that can be read; expected an object a line"),
+         "line 2 is no JSON that can be read; expected one object per line"),
         ([GOOD, GOOD | {"item": 1.0}, GOOD], {}, f'line 2, column "item": found 1.0, {NO_ID}'),
         ([GOOD, GOOD | {"item": {}}, GOOD], {}, f'line 2, column "item": found {{}}, {NO_ID}'),
         ([GOOD, GOOD | {"time": "never"}], {},
@@ -90,19 +90,19 @@ NO_ID = "which cannot keep ids apart"
         ([SESSIONS[0], "\n", {"session": 7}], OTTO,
          'line 3: "events" is missing; expected a list, []'),
         ([{"session": 1, "aid": 2, "events": [{"aid": 1, "ts": 2}]}], OTTO,
-         'rows: "aid" is a column, and stands in the records of "events" too'),
+         'rows: "aid" is a column and also a field in "events" too'),
         (SESSIONS, OTTO | {"user": "usr"}, 'log.jsonl: no column "usr"; the file has: session, a'),
         (SESSIONS, OTTO | {"rows": "session"},
          'line 1, column "session": found 7, expected a list'),
         (SESSIONS, OTTO | {"rows": "event"},
-         '[data] rows: "event" is no column of lists; did you mean "events"?'),
+         '[data] rows: "event" is not a column of lists; did you mean "events"?'),
         (SESSIONS, OTTO | {"rows": None},
-         'no column "aid"; the file has: session, events\nthe lists of "events" have it: '
-         'rows = "events" under [data] makes rows of them'),
+         'no column "aid"; the file has: session, events\nit is a field in the lists of "events" '
+         'have it: rows = "events" under [data] makes one row per element'),
         ([GOOD | {"time": 5}], {}, '; set time_format = "epoch_s" or "epoch_ms" under [data]'),
         ([json.dumps(SESSIONS)], OTTO,
          "log.jsonl: line 1 begins a JSON array; write each of its objects on"),
-        ([], OTTO, "log.jsonl: the file is empty; expected an object a line"),
+        ([], OTTO, "log.jsonl: the file is empty; expected one object per line"),
     ],
 )  # fmt: skip
 def test_faults(
@@ -116,8 +116,8 @@ def test_faults(
 
 def test_ids_in_lists_of_parquet_need_rows(tmp_path: Path) -> None:
     pl.DataFrame(SEQUENTIAL).write_parquet(tmp_path / "log.parquet")
-    words = f'column "is" holds lists, {NO_ID}; where its elements are ids, rows = "is" '
-    with refusal(DataError, f"{words}under [data] makes rows of them"):
+    words = f'column "is" holds lists, {NO_ID}; if its elements are ids, rows = "is" '
+    with refusal(DataError, f"{words}under [data] makes one row per element"):
         load(log(tmp_path, events="log.parquet", **LISTS | {"rows": None}))
 
 

@@ -165,7 +165,8 @@ def but(old: str, new: str) -> str:
         (but('"what"', "5"), "sales.txt: item is 5; expected a column"),
         (EMPTY.format("()"), "events is (); expected a tuple of events(…)"),
         (EMPTY.format("('sales.txt',)"), "events holds 'sales.txt'; expected events(…)"),
-        (but("%d.%m.%Y", "german"), "sales.txt: time_format = 'german' is no format; allowed: iso"),
+        (but("%d.%m.%Y", "german"), "sales.txt: time_format = 'german' is not a format; allowed: "
+                                    "iso"),
         (but('"what"', '"who"'), 'sales.txt: user and item are both the column "who"'),
         (but('"shop"', '"shop", candidates="all"'), "candidates is 'all'; allowed: catalogue, sh"),
         (but('"shop"', '"shop", candidates="catalogue"'),
@@ -207,9 +208,9 @@ def test_ids_of_a_table_that_lost_zeros_are_noted_where_others_match(tmp_path: P
     small.write(tmp_path, {"items.csv": "item\n100\n1000\n300\na1\n"})
     config = small.config(tmp_path, log=log, data={"items": "items.csv"})
     assert load(config.layout()).notes == (
-        'items.csv: 1 of 4 ids in column "item" is that of an event but for zeros in front, such '
-        'as "100", where the events have "0100": zeros in front are lost where ids are saved as '
-        "numbers: write them as texts in both files",
+        'items.csv: 1 of 4 ids in column "item" is that of an event without leading zeros, such '
+        'as "100", but the events have "0100": leading zeros are lost if ids are saved as '
+        "numbers: write ids as text in both files",
     )
 
 

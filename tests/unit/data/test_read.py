@@ -44,7 +44,7 @@ def test_packed_files_hold_the_same_events(tmp_path: Path) -> None:
     assert rows(log(tmp_path)) == EVENTS
     with zipfile.ZipFile(tmp_path / "log.csv.zip", "a") as archive:
         archive.writestr("b.csv", "x")
-    refused(tmp_path, "log.csv.zip: holds other than one file (log.csv, b.csv); ")
+    refused(tmp_path, "log.csv.zip: must contain exactly one file (found log.csv, b.csv); ")
 
 
 @pytest.mark.parametrize("name", ["log.csv.gz", "log.csv.zip"])
@@ -98,7 +98,7 @@ def test_how_text_is_written_is_said_of_text_alone(
     frame, (key,) = pl.read_csv(TEXT.encode(), try_parse_dates=True), said
     write = frame.write_parquet if kind == "Parquet" else frame.write_ndjson
     write(tmp_path / name)
-    words = f"{name}: [data] {key} says how text is written, and this is {kind}"
+    words = f"{name}: [data] {key} is for text files, but this is {kind}"
     refused(tmp_path, words, "leave it out", events=name, **said)
     assert rows(log(tmp_path, events=name)) == EVENTS
 

@@ -87,7 +87,7 @@ NO_MODELS: list[tuple[Any, ...]] = [
     ({"use": First, "params": {"last": len}}, 'params "last" is builtin', "'m': MyModel(last=…)"),
     ({"use": First, "params": {"last": None}}, 'params "last" is None, which no config can hold'),
     ({"use": First(seed=3), "repeats": 2}, "repeats goes with a class", '"repeats": …}'),
-    (Uncopied(), 'model "m": no copy can be made of this Uncopied', "cannot pickle a connection"),
+    (Uncopied(), 'model "m": harness cannot copy this Uncopied', "cannot pickle a connection"),
     ({"params": {"last": True}}, '[[models]] "m" needs the key "use"'),
     ({"use": First, "repeat": 2}, "repeat", "repeats"),
     (pl.DataFrame({"user": ["zoe"], "item": ["a"]}), 'model "m"', "zoe"),

@@ -128,7 +128,7 @@ def test_a_frame_that_cannot_be_used_is_refused(events: Any, words: list[str]) -
 
 def test_a_relation_that_cannot_be_worked_out_is_refused() -> None:
     relation = of_duckdb(TEXT).project("CAST(user AS INTEGER) AS user, item, time")
-    with refusal(DataError, "the events frame: the rows cannot be worked out: ", "ann"):
+    with refusal(DataError, "the events frame: the rows cannot be computed: ", "ann"):
         read(relation)
 
 

@@ -287,7 +287,7 @@ def test_shares_that_are_refused(share: float | None, log: str, words: str, tmp_
     ("user", "item", "words"),
     [
         ("ann", "a b", "from a file; choose another: --set submission.separator=,"),
-        ("ann", "a|b", 'solution.csv would be read otherwise than it is: item "a|b" holds what'),
+        ("ann", "a|b", 'solution.csv would be read back with other items: item "a|b" holds what'),
         ("ann", "a\tb", "would be read otherwise than it is: item 'a\\tb' holds what may stand"),
         ("ann", "[a]", 'item "[a]" holds what may stand between items or around them (a space,'),
         (" ann", "a", 'user " ann" begins or ends with a space'),

@@ -77,7 +77,9 @@ def test_how_times_are_written(tmp_path: Path, written: str, expected: str | Non
 def test_dates_of_two_readings_are_refused_with_both(tmp_path: Path) -> None:
     text = f"{HEAD}\n" + "".join(f"u{n % 9},i,0{n % 3 + 1}/02/2020\n" for n in range(90))
     ways = '--time-format "%d/%m/%Y" or --time-format "%m/%d/%Y"'
-    with refusal(UsageError, f"read in 2 ways, and no row tells which is right; say it: {ways}"):
+    with refusal(
+        UsageError, f"read in 2 ways, and no row decides which is right; choose one: {ways}"
+    ):
         config_of(tmp_path, text)
     found = config_of(tmp_path, text, time_format="%m/%d/%Y")
     assert tomllib.loads(found.text)["data"]["time_format"] == "%m/%d/%Y"
@@ -105,8 +107,8 @@ def test_rows_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> No
         "time": {"not": ["n/a"], "max": date(2020, 1, 30)},
     }
     assert (
-        "# leaves out 1 row with nothing in user; 1 row with nothing in item; 2 rows with "
-        '"n/a" in time; 1 event from 2037-01-01 on, behind a long gap\n'
+        '# leaves out 1 row with nothing in user; 1 row with nothing in item; 2 rows with "n/a" '
+        "in time; 1 event from 2037-01-01 on, after a long gap\n"
     ) in found.text
     assert "# leaves out 1 line with damaged quotes, too few or too many fields\n" in found.text
     (note,) = (line for line in found.lines if line.startswith("note"))
@@ -172,7 +174,7 @@ def test_a_tab_file_without_a_header_needs_no_separator(tmp_path: Path) -> None:
     names = ["user", "item", "rating", "time"]
     values, told = guessed(tmp_path, text, header=names)
     assert (values["data"]["header"], values["data"]["separator"]) == (names, "\t")
-    assert "value      column rating may be one; it is not used" in told
+    assert "value      column rating may be a value; init does not use it" in told
     assert guessed(tmp_path, text, header=names, separator="\\t")[0] == values
 
 
@@ -180,15 +182,15 @@ ODD = {
     log(HEAD, "u,{item},2020-01-{day:02}"): (
         "note       there is one user: is that the column? --user-column names another"
     ),
-    log("session_id,item,written"): "user       column session_id: a session counts as a user",
+    log("session_id,item,written"): "user       column session_id: each session counts as a user",
     log("user,item,written,sent", f"{ROW},2020-01-01"): ("; sent may be one, too: --time-column"),
     times("15778368{day:02}") + "u1,i1,0\n": (
         "note       360 events run from 2020-01-01 to 2020-01-01, and 1 event is on 1970-01-01, "
-        "before 18,261 days without any: if a missing time was written as 0 or as a default, "
+        "before 18,261 days without any. If a missing time was written as 0 or as a default, "
         "where = { time = { min = 2020-01-01 } } under [data] leaves it out"
     ),
     log(HEAD, "NA,{item},2020-01-{day:02}") + "u1,i1,2020-01-30\n": (
-        'note       of 361 events the user "NA" has 360: if these are missing values, where = '
+        'note       of 361 events the user "NA" has 360. If these are missing values, where = '
     ),
 }
 
@@ -205,7 +207,7 @@ def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
     assert values["data"]["kind"] == "event"
     assert values["evaluation"]["hits"] == ["play", "like"]
     types = "kind       column event, with play, like"
-    assert f"{types}: all count as hits; [evaluation] hits takes fewer" in told
+    assert f"{types}: all count as hits; [evaluation] hits can choose fewer" in told
     rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
     values, _ = guessed(tmp_path, views + rare)
     assert "kind" not in values["data"]
@@ -270,7 +272,7 @@ def test_events_that_a_long_gap_cuts_off_are_left_out_and_said(tmp_path: Path) -
     values, told = guessed(tmp_path, log(HEAD) + "u1,i1,2037-01-01\n")
     assert values["data"]["where"] == {"time": {"max": date(2020, 1, 30)}}
     assert values["split"] == {"strategy": "time", "valid_days": 7}
-    assert "where      1 event from 2037-01-01 on, behind a long gap: left out" in told
+    assert "where      1 event from 2037-01-01 on, after a long gap: left out" in told
     assert "note       log.csv: 1 of 361 rows left out (kept: time <= 2020-01-30)" in told
 
 
@@ -279,7 +281,9 @@ def test_a_season_behind_a_long_gap_is_yours_to_keep_or_leave_out(tmp_path: Path
     season = log(HEAD).replace("2020-01-", "2021-03-").splitlines(keepends=True)[1:45]
     found = config_of(tmp_path, log(HEAD) + "".join(season))
     assert "where" not in tomllib.loads(found.text)["data"]
-    assert found.fault.startswith("no run can begin so: 360 events run from 2020-01-01 to")
+    assert found.fault.startswith(
+        "no run can start with this config: 360 events run from 2020-01-01 to"
+    )
     assert "right, where = { time = { max = 2021-03-04 } } under [data] says so" in found.fault
 
 
@@ -327,7 +331,7 @@ def test_a_log_of_what_nobody_took_has_no_truth(tmp_path: Path) -> None:
     found = config_of(tmp_path, log(f"{HEAD},event", f"{ROW},impression"))
     assert "hits" not in tomllib.loads(found.text)["evaluation"]
     assert found.fault == (
-        "column event: impression is no truth: say with [evaluation] hits which are"
+        "column event: impression is no truth: name the true ones in [evaluation] hits"
     )
 
 
@@ -400,7 +404,7 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
     [
         (
             "".join(f"u{n},i,2020-01-{n % 30 + 1:02}\n" for n in range(90)),
-            "no run can begin so: ",
+            "no run can start with this config: ",
         ),
         (
             log("") * 3 + "".join(f"u1,i1,{n}\n" for n in range(51)),

@@ -70,7 +70,7 @@ def test_users_outside_the_truth_are_left_out_counted_and_warned_of(per_user: bo
         result = evaluate(rows, TRUTH, "MAP@3", per_user=per_user)
     assert result.mean().item() == pytest.approx(2 / 3)
     counts = {"users": 2, "users_without_list": 0, "users_outside": 2, "rows_outside": 4}
-    order = {"order": "rows as they stand"}
+    order = {"order": "rows in their own order"}
     assert result.attrs == order | counts | {"true_items_repeated": 0}
     assert [warning.filename for warning in caught] == [__file__]
 

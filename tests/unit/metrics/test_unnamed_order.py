@@ -93,7 +93,7 @@ def test_where_an_order_is_named_or_none_is_needed_nothing_is_said() -> None:
     lists = pd.DataFrame(rows("prediction") | {"rank": [2, 1], "price": [3, 4]})
     assert evaluate(lists, TRUTH, MAP)[MAP] == 1
     result = evaluate(lists, TRUTH, MAP, score=False)
-    assert (result[MAP], result.attrs["order"]) == (1 / 2, "rows as they stand")
+    assert (result[MAP], result.attrs["order"]) == (1 / 2, "rows in their own order")
     events = pd.DataFrame(rows("rating", [1, 2]))
     evaluate({"ann": ["x", "a"]}, events, [MAP, "Coverage@2"], train=events)
 

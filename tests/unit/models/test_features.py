@@ -183,7 +183,7 @@ NUMBERS: dict[str, Any] = {"numbers": ["price"]}
         (
             {"id": ["01", "02"], "price": ["1", "2"]},
             NUMBERS,
-            'none of the 2 ids of items, such as "a", stands in the column "id" of their table',
+            'none of the 2 ids of items, such as "a", is in the column "id" of their table',
         ),
     ],
 )

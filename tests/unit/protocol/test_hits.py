@@ -57,7 +57,7 @@ def test_several_types_may_be_hits(tmp_path: Path) -> None:
 )
 def test_a_type_that_no_event_has_is_refused(tmp_path: Path, data: Any, there: str) -> None:
     with refusal(
-        UsageError, '[evaluation] hits: no event is of the type "sales"', there, "[data] where"
+        UsageError, '[evaluation] hits: no event has the type "sales"', there, "[data] where"
     ):
         evaluation_set(tmp_path, data=data, evaluation={"hits": ["sales"]})
 

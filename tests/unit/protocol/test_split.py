@@ -180,12 +180,12 @@ def test_validation_events_that_are_training_events_are_noted() -> None:
     parts = split(dataset(train, [*valid, ("cid", "b", 1)]), GIVEN)
     told = "3 of 6 validation events are training events too (the same user, item and time): "
     assert parts.notes() == (
-        told + "models have seen what they are to predict; leave such events out of one of the "
+        told + "models have seen what they are to predict; remove these events from one of the "
         "tables",
     )
     assert parts.notes("drop") == (
-        told + 'seen_items = "drop" takes them out of the truth; where they are to be predicted, '
-        "leave them out of [data] events",
+        told + 'seen_items = "drop" removes them from the truth; to predict them, remove them '
+        "from [data] events",
     )
 
 

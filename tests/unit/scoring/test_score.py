@@ -116,7 +116,7 @@ def test_the_table_shows_who_is_left_out_and_every_board() -> None:
     given = replace(given, left_out={"users_without_list": 1234, "users_outside": 0})
     table = sheet.plain(scored(given, "MAP@2").sheets()[0]).splitlines()
     assert table[0] == "lists  lists.csv · 3 users"
-    assert table[1] == "note   users without a list, who score 0: 1,234"
+    assert table[1] == "note   users without a list, which score 0: 1,234"
     assert table[3].split() == ["metric", "mean", "95", "%", "interval", "Private"]
     assert table[4].split() == ["MAP@2", "0.500000", "0.000000", "…", "1.000000", "0.250000"]
     assert len(table) == 5  # users_outside is 0, and not worth a line

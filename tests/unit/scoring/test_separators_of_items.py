@@ -85,7 +85,7 @@ def test_a_config_of_submission_alone(folder: Path) -> None:
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))
     assert figure(**BY, config="own.toml") == MAP
     _, said = checked(config="own.toml")
-    assert "a semicolon between them as the config says; 2 ids must be there" in said
+    assert "a semicolon between them as the config says; 2 ids required" in said
     Path("lists.csv").write_text("who,what\nann,a;x\n")
     assert checked(**BY, config="own.toml")[0] == {"SUB201"}
 

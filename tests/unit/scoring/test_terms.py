@@ -105,7 +105,7 @@ def test_otto(tmp_path: Path) -> None:
     means = {name: board["TotalRecall@20"].mean for name, board in result.leaderboards.items()}
     assert means == {"Public": exactly(0.05), "Private": exactly(0.75)}
     write(tmp_path, solution=OTTO + "3_views,1,Public\n")
-    with refusal(DataError, '"3_views" is of no kind; ids end with _clicks, _carts'):
+    with refusal(DataError, '"3_views" has no event type; ids must end with _clicks, _carts'):
         scored(tmp_path)
 
 
@@ -130,7 +130,10 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"config": "own", "solution": "s.csv"}, "a config says it all: leave --solution out"),
+        (
+            {"config": "own", "solution": "s.csv"},
+            "a config has its own solution: remove --solution out",
+        ),
         ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "leave --sample and --items out"),
         ({"config": "own", "separator": ";"}, "or add --set 'submission.separator=\";\"'"),
         (
@@ -140,7 +143,7 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
         ({"separator": "/"}, "--separator is '/'; expected one of ' ' (one space)"),
         (
             {"user_column": "a", "item_column": "a"},
-            "one column for two things: a, a; name each its own",
+            "one column is named for two roles: a, a; name two columns",
         ),
         (
             {"rank_column": "a", "score_column": "b"},
@@ -215,7 +218,7 @@ def test_an_evaluation_set_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     found = harness.validate(tmp_path / "lists.csv", config=config)
     (problem,) = [problem for problem in found.problems if problem.code == "SUB202"]
     assert problem.value == "zed"
-    assert "; without the evaluation set: " in found.checked
+    assert "; checked without the evaluation set: " in found.checked
     assert 'log.csv: line 6, column "time": found "soon"' in found.checked
 
 

@@ -50,9 +50,9 @@ BESIDE = {
 OF_FORMAT = {"12": "k", "votes": "NAME"}
 """What stands in the page for a part of a hint."""
 NOTED = {
-    "SUB001": "there is no such file",
+    "SUB001": "the file does not exist",
     "SUB002": "is a folder",
-    "SUB018": "the file may not be read",
+    "SUB018": "the file cannot be read",
     "SUB019": "a line is longer than x",
     "SUB020": "the name says x",
     "SUB108": "the column x is of a type that has no place there",
@@ -61,8 +61,8 @@ NOTED = {
     "SUB115": 'the column "x" orders rows otherwise than the one that is read, which counts; '
     "rows: 1",
     "SUB116": 'the column "x" is taken for scores, the highest first',
-    "SUB214": "customer_id: users of the evaluation set or solution, 1 beyond the ids that must be "
-    "there: first x",
+    "SUB214": "customer_id: users of the evaluation set or solution, 1 beyond the ids that "
+    "required: first x",
     "SUB318": "the config reads item ids that lost their leading zero: x",
     "SUB319": 'prediction: the row of "x" stands apart from others of its user, whose list is the '
     "order of rows",
@@ -184,4 +184,4 @@ def test_a_hint_knows_what_stands_between_items(
 @pytest.mark.parametrize("code", ["SUB205", "SUB309", "SUB310"])
 def test_a_hint_knows_that_a_row_holds_an_item(tmp_path: Path, code: str) -> None:
     hint = fault(checked(tmp_path, ROWS[code][0]), code).hint
-    assert hint == "write one item a row: customer_id,article_id,rank"
+    assert hint == "write one item per row: customer_id,article_id,rank"

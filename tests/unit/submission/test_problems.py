@@ -84,19 +84,19 @@ def test_as_records(bad: Validation) -> None:
 @pytest.mark.parametrize(
     ("content", "items", "text"),
     [
-        (BAD, True, "mended, written to out.csv; errors are left: SUB202, SUB203"),
-        (GOOD, True, "nothing to mend, written to out.csv; no errors are left"),
+        (BAD, True, "mended, written to out.csv; errors remain: SUB202, SUB203"),
+        (GOOD, True, "nothing to fix, written to out.csv; no errors remain"),
         (
             GOOD.replace("ann,0706016001 0706016002", "bob,0706016003"),
             True,
-            "mended, written to out.csv, 1 missing row appended, 1 repeated row dropped; "
-            "no errors are left",
+            "mended, written to out.csv, 1 missing row appended, 1 repeated row dropped; no "
+            "errors remain",
         ),
         (
             GOOD,
             False,
-            "nothing to mend, written to out.csv; no errors are left; items were not compared "
-            "(give --solution, --items or --config)",
+            "nothing to fix, written to out.csv; no errors remain; items were not compared (give "
+            "--solution, --items or --config)",
         ),
     ],
 )

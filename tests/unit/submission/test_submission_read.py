@@ -224,7 +224,7 @@ ALLOWED = "expected one of Public, Private, Ignored"
     [
         ("Usage", "public", f'column "Usage", user bob: found "public", {ALLOWED}'),
         ("Usage", "", f'column "Usage", user bob: found an empty value, {ALLOWED}'),
-        ("Usage", "Public\nann,c,Private", "user ann has two values of Usage; give it one"),
+        ("Usage", "Public\nann,c,Private", "user ann has two values of Usage; give it one grade"),
         ("usage", "Public", 'column "usage": leaderboards are said by a column "Usage"'),
     ],
 )

@@ -27,7 +27,7 @@ def test_nothing_is_wrong_with_a_good_file(tmp_path: Path) -> None:
     result = checked(tmp_path, GOOD)
     assert (result.problems, result.rows, result.valid) == ((), 3, True)
     document = result.to_dict()
-    assert document.pop("checked").endswith("3 ids must be there; 3 items are known")
+    assert document.pop("checked").endswith("3 ids required; 3 items are known")
     assert document == {"schema": 1, "valid": True, "rows": 3, "problems": []}
     assert "0 errors" in repr(result)
     quoted = '"' + GOOD.replace(",", '","').replace("\n", '"\n"')[:-1]
