@@ -211,6 +211,6 @@ class _Requests:
 
             user = ids[bisect_left(range(1, len(users)), True, key=raises)]
             raise RecommenderError(
-                f'model "{self.name}" failed in recommend, first for user {user}: '
+                f'model "{self.name}" raised in recommend, first for user {user}: '
                 f"{plugins.told(error)}"
             ) from error

@@ -212,7 +212,7 @@ def _without_strays(data: Dataset, draft: Draft, target: Path) -> Dataset | None
     early, late = strays_of(data, by_day(data))
     if early is not None:
         where = early.left_out(_layout(draft, target))
-        note = f"note       {early}: if a missing time was written as 0 or as a default, {where}"
+        note = f"note       {early}. If a missing time was written as 0 or as a default, {where}"
         draft.lines.append(f"{note} leaves {'it' if early.events == 1 else 'them'} out")
     if late is None or not late.are_a_handful:
         return data

@@ -76,7 +76,7 @@ def guarded(name: str, method: str, call: Callable[[], Any]) -> Any:
         raise
     except BaseException as error:  # a stranger's code may raise anything
         raise_interrupt(error)
-        raise RecommenderError(f'model "{name}" failed in {method}: {told(error)}') from error
+        raise RecommenderError(f'model "{name}" raised in {method}: {told(error)}') from error
     if answer is None:
         expected = "an array" if method == "recommend" else "self"
         raise RecommenderError(f'model "{name}": {method} returned None; expected {expected}')

@@ -100,7 +100,7 @@ class Validation(Shown):
             Column("column", lambda p: p.column or "", "name"),
             Column("count", lambda p: f"{p.count:,}"),
             Column("what", lambda p: p.message, "name"),
-            Column("how to mend it", lambda p: p.hint, "name"),
+            Column("how to fix it", lambda p: p.hint, "name"),
         ]
         return [Sheet.of(self.problems, columns)]
 
@@ -282,7 +282,7 @@ def mended(found: Validation, fixed: Fixed, left: Validation) -> str:
     """Return whether anything was mended, and what the written file still holds that is wrong."""
     gone = {p.code for p in found.problems} - {p.code for p in left.problems}
     some = gone or fixed.appended or fixed.dropped or any(p.fixed for p in found.problems)
-    done = "mended" if some else "nothing to fix"
+    done = "fixed" if some else "nothing to fix"
     rows = f", {counted(fixed.appended, 'missing row')} added" if fixed.appended else ""
     rows += f", {counted(fixed.dropped, 'repeated row')} removed" if fixed.dropped else ""
     codes = ", ".join(problem.code for problem in left.errors)

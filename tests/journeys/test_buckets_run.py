@@ -53,7 +53,7 @@ def test_no_candidate_is_told_with_all_users(tmp_path: Path, large: None) -> Non
     small.write(tmp_path, {"things.csv": "item,name\n"})
     rules = {"candidates": "catalogue", "require_hit": False}
     settings = small.config(tmp_path, *MODELS, data={"items": "things.csv"}, evaluation=rules)
-    with refusal(EmptyEvaluationSetError, "no item is a candidate", "\n", "3  seen in train"):
+    with refusal(EmptyEvaluationSetError, "there are no candidates", "\n", "3  seen in train"):
         run(settings)
 
 
@@ -133,7 +133,7 @@ def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path
     empty, others = TOWNS
     for towns, words in (
         (empty, ['the column "town" of', "people.csv is empty in every row; remove it"]),
-        (others, ['no evaluated user has a "town" in', "zeros in front, which are lost where"]),
+        (others, ['no evaluated user has a "town" in', "leading zeros, which are lost if"]),
         (empty.replace("town", "city"), ['no column "town"']),
     ):
         small.write(tmp_path, {"people.csv": towns})

@@ -82,15 +82,15 @@ REFUSED = {
     "init log.csv -o exam.toml": "exam.toml: already exists; name another --out, or replace it",
     "run nope.toml": "nope.toml: no such file; there are exam.toml",
     "tune nope.toml": "nope.toml: no such file",
-    "compare .": ".: not a run folder, but it has 1 run; name one, such as one, or see the best of",
-    "check nowhere --at-least 0": "nowhere: is no run folder",
+    "compare .": ".: not a run folder, but it has 1 run; name one, such as one, or rank all of",
+    "check nowhere --at-least 0": "nowhere: not a run folder",
     "leaderboard nowhere": "nowhere: is no folder",
-    "score lists.csv": "scored against what? name one of --config CONFIG and --solution",
-    "explain lists.csv": "no user to explain; name --user ID, or ask for --worst 3 or --best 3",
-    "report nowhere": "nowhere: is no run folder",
+    "score lists.csv": "nothing to score against; add --config CONFIG or --solution",
+    "explain lists.csv": "no user to explain; add --user ID, or --worst 3 or --best 3",
+    "report nowhere": "nowhere: not a run folder",
     "validate lists.csv --sample gone.csv": "gone.csv: the file does not exist",
     "submit exam.toml --model popula -o own.csv": 'no model "popula"; did you mean "popular"?',
-    "split exam.toml -o thesis": "thesis: exists and is no folder of harness split",
+    "split exam.toml -o thesis": "thesis: exists and is not a folder of harness split",
     "fetch movielens": 'harness fetch has no "movielens"; allowed: ml-100k',
     "list metric": "'metric' is not one of 'metrics', 'conventions'",
     # What the option parser refuses.
@@ -111,26 +111,27 @@ REFUSED = {
     "tune exam.toml --trials 2 --set tune.trials=5": "--trials 2 and --set tune.trials=5: name one",
     "tune exam.toml --trials 2 --set tune={trials=5}": "--trials 2 and --set tune={trials=5}: name",
     "compare one --metric MAP@2 --metric MRR": "--metric: name one metric; found MAP@2 and MRR",
-    f"explain {TRUE} --user ann --k 3 --metric MAP@2": "says its own cut-off; leave --k out",
+    f"explain {TRUE} --user ann --k 3 --metric MAP@2": "has its own cut-off; remove --k",
     "compare one --baseline popular --all-pairs": "leave --all-pairs or --baseline out",
-    "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has no value for a user",
+    "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has one value for all lists, "
+    "none per user",
     "explain gone --model popular --user ann": "gone: no such file or run folder",
     "explain thesis --user ann": "thesis: not a run folder: it has no result.json",
     "explain one ann --worst 1": "to explain a user, type --user ann",
     "explain lists.csv truth.csv --worst 1": "true items, type --solution truth.csv",
     "explain one --user ann": "one: name a model: --model NAME; allowed: ",
-    "explain one --model random --most-different 1": "compares two models: add --model NAME",
+    "explain one --model random --most-different 1": "needs two models: add --model NAME",
     "explain one --model a --model b --model c --user ann": "name one model, or two",
-    "explain one --model random --model popular --worst 1": "go with one model; where two are",
-    "explain one --model random --model popular": "no user to explain; name --user ID, or ask for",
-    "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds",
+    "explain one --model random --model popular --worst 1": "need a single model; for two models",
+    "explain one --model random --model popular": "no user to explain; add --user ID, or",
+    "explain one --model random --user ann --fold 1": "one: has one evaluation set and no folds",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
-    "init log.csv -o log.csv": "is read by this command and never",
+    "init log.csv -o log.csv": "is an input of this command",
     "score one --k 3 --strict": "a file of lists, not with a run: leave them out",
     # Options that are gone: what to do instead.
-    "validate lists.csv --engine spark": "--engine was removed; remove it",
-    "run exam.toml --whole refuse": "--whole was removed; remove it: where events are in",
+    "validate lists.csv --engine spark": "--engine was removed; leave it out",
+    "run exam.toml --whole refuse": "--whole was removed; leave it out: if events are in",
     "score lists.csv --master local[2]": "harness.spark.evaluate(predictions, truth, metrics)",
 }
 
@@ -151,7 +152,7 @@ def test_a_mistake_is_a_message_and_status_2(harness: Cli, line: str, words: str
     [
         (0o000, "validate closed/a.csv", "SUB018"),
         (0o000, "score log.csv --solution closed/a.csv", "Permission denied"),
-        (0o311, "score log.csv --solution closed/a.csv", "may not be listed"),
+        (0o311, "score log.csv --solution closed/a.csv", "cannot be listed"),
     ],
 )
 def test_a_closed_folder_is_a_message(harness: Cli, mode: int, line: str, words: str) -> None:
@@ -182,7 +183,7 @@ def test_keys_are_overridden(harness: Cli, line: str, words: str) -> None:
 def test_a_fault_is_attributed_to_what_was_typed_too(harness: Cli) -> None:
     words = "there.toml with --set split.n=-1: [split] n: found -1"
     is_refused(harness("run", "there.toml", "--set", "split.n=-1"), words)
-    words = "or name another as [data] path or with --set data.path=…"
+    words = "or name another folder as [data] path or with --set data.path=…"
     is_refused(harness("score", "lists.csv", "--config", "there.toml"), words)
 
 

@@ -207,7 +207,7 @@ def test_the_command_check(runs: Path, cli: Cli) -> None:
     status, out, _ = cli("check", one, *two, "--format", "json")
     holds = [condition["holds"] for condition in json.loads(out)["conditions"]]
     assert (status, json.loads(out)["passed"], holds) == (1, False, [False, True])
-    is_refused(cli("check", one), "no condition; write one such as")
+    is_refused(cli("check", one), "no condition; write one, such as")
 
 
 def test_a_public_leaderboard_of_few_users_is_in_no_table(tmp_path: Path) -> None:
@@ -218,10 +218,10 @@ def test_a_public_leaderboard_of_few_users_is_in_no_table(tmp_path: Path) -> Non
         record = result.record.model_copy(update={"shake_up": (shaken,)})
         sheets = replace(result, record=record).sheets(verbose=True)
         text = "\n".join(map(table.plain, sheets))
-        for words in (f"rank flips at {public} %", "50 %, tied in 10 %", "no model is first"):
+        for words in (f"rank flips at {public} %", "50 %, tied in 10 %", "leader differ"):
             assert (words in text) == shown
         assert f"leaderboards  {public} % public ({public} of 100 users): " in text
-        assert ("not shown, as fewer than 30)" in text) != shown
+        assert ("not shown, too few users (under 30)" in text) != shown
 
 
 def test_times_pairs_and_leaderboards_follow_with_verbose(here: Path, cli: Cli) -> None:

@@ -157,8 +157,8 @@ def test_a_fold_of_few_users_is_told_and_no_model_judged(
     one, two = ("user,item\n" + "".join(f"{user},y\n" for user in own) for own in (first, second))
     found = folded(given(tmp_path, one_base=base, two_base=base, one_test=one, two_test=two))
     why = (
-        "no model is judged against chance, and intervals and tests rest on these few (a single "
-        "user leaves no intervals); take fewer folds"
+        "so there is no comparison with chance, and intervals and tests rest on few users (with "
+        "a single user there are no intervals); use fewer folds"
     )
     assert found.notes == ((f"{note}: {why}",) if note else ())
     assert [model.vs_random is None for model in found.models] == [bool(note)]
@@ -166,22 +166,22 @@ def test_a_fold_of_few_users_is_told_and_no_model_judged(
 
 
 def test_one_set_under_two_names_is_refused(tmp_path: Path) -> None:
-    with refusal(UsageError, "fold 2 of 2: [split] valid: ", "as that of fold 1; name files of"):
+    with refusal(UsageError, "fold 2 of 2: [split] valid: ", "as that of fold 1; name files with"):
         run(given(tmp_path, two_test=FILES["one.test"], two_base=FILES["one.base"]))
 
 
 def test_train_that_holds_the_tests_events_is_told(tmp_path: Path) -> None:
     """Ann's b of the first fold is in its train, where seen items are dropped; then bob's a is."""
     settings = given(tmp_path, seen="drop", one_base="user,item\nann,b\nbob,a\n")
-    with refusal(EmptyEvaluationSetError, "fold 1 of 2: no user is left: ") as caught:
+    with refusal(EmptyEvaluationSetError, "fold 1 of 2: no user is left after ") as caught:
         run(settings)
-    words = "1 of 1 validation event is a training event too (the same user and item); leave such"
+    words = "1 of 1 validation event is a training event too (the same user and item); remove these"
     assert words in str(caught.value)
-    assert "write ids alike" not in str(caught.value)
+    assert "write ids the same way" not in str(caught.value)
     found = folded(given(tmp_path, seen="drop", one_test="user,item\nann,b\nbob,a\n"))
     (note,) = (note for note in found.notes if "training event too" in note)
     assert note.startswith("fold 1: 1 of 2 validation events is a training event too (the same")
-    assert 'seen_items = "drop" takes them out of the truth' in note
+    assert 'seen_items = "drop" removes them from the truth' in note
 
 
 def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:

@@ -75,5 +75,5 @@ def test_where_no_metric_is_as_it_was_nothing_tells_whose_lists_they_are(
     submit = "submit", "three", "--model", "popular", "--out", "own.csv"
     assert harness(*submit)[0] == 0
     small.write(here, {"own.py": LATE})
-    words = "three: the source of own:early@2 has changed since this run, so nothing tells whether"
+    words = "three: the source of own:early@2 has changed since this run, so harness cannot check"
     is_refused(harness(*submit), words, "harness run three/config.toml")

@@ -126,7 +126,7 @@ def test_scores_by_hand(done: Done) -> None:
     assert done.result.models[-1].name == "last day"
 
 
-FEW = "figures of fewer than 10 users, a single user can change the result"
+FEW = "with fewer than 10 users, a single user can change the result"
 
 
 def test_notes(done: Done) -> None:
@@ -295,7 +295,7 @@ def test_lists_of_which_some_are_lost_are_none(done: Done, tmp_path: Path) -> No
     long = rows.with_columns(pl.lit(["a", "b", "c"]).alias("items"))
     for lost in (rows[1:], pl.concat([rows[1:2], rows[1:]]), long):
         lost.write_parquet(path)
-        with refusal(DataError, f"{path}: has not all rows of model"):
+        with refusal(DataError, f"{path}: not all rows are there for model"):
             read(tmp_path / "run").recommendations()
 
 
@@ -305,14 +305,14 @@ def test_lists_of_another_evaluation_are_refused(done: Done, tmp_path: Path) -> 
     path, rows = tmp_path / "run/config.toml", tmp_path / "run/recommendations.parquet"
     text = path.read_text()
     for old, new, words in (
-        ("k = 2", "k = 3", "k = 3, and the run had 1 fold and k = 2"),
+        ("k = 2", "k = 3", "k = 3, but the run had 1 fold and k = 2"),
         ("log.csv", "other.csv", "data has changed since this run (it differs in truth"),
     ):
         path.write_text(text.replace(old, new))
         with refusal(UsageError, words):
             rescore(tmp_path / "run")
     path.write_text(text)
-    with refusal(UsageError, "MAP@3 looks at 3 positions, and the lists", " up to 2;"):
+    with refusal(UsageError, "MAP@3 looks at 3 positions, but the lists", " up to 2;"):
         rescore(tmp_path / "run", [parse("MAP@3")])
     pl.read_parquet(rows).with_columns(items=pl.lit("a")).write_parquet(rows)
     with refusal(DataError, "recommendations.parquet: cannot be read: "):

@@ -162,7 +162,7 @@ def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> 
     assert "Holm over 6 pairs" in text
     # A public leaderboard of few users is not shown.
     assert "1 % public (9 of 854 users): not shown, too few users (under 30)" in text
-    assert "30 % public (256 of 854 users): no model is first on both" in text
+    assert "30 % public (256 of 854 users): the public and the private leader differ" in text
 
 
 def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:
@@ -358,14 +358,14 @@ def test_the_page_is_written_elsewhere_and_replaces_nothing_else(
     tells(cli("report", str(demo_run), "--out", str(out)), 0, f"written to {out}")
     assert out.read_text(encoding="utf-8") == page(runs.read(demo_run))
     assert not (demo_run / "report.html").exists()
-    is_refused(cli("report", str(demo_run), "--out", str(tmp_path / "a")), "is no regular file")
+    is_refused(cli("report", str(demo_run), "--out", str(tmp_path / "a")), "is not a regular file")
     (tmp_path / "target").write_text("kept")
     (tmp_path / "link.html").symlink_to(tmp_path / "target")
     (tmp_path / "own.html").write_text("<!DOCTYPE html>\n<html>mine</html>")
     mine = cli("report", str(demo_run), "--out", str(tmp_path / "own.html"))
     is_refused(mine, "own.html: already exists and is no report; name another --out", "--force")
     tells(cli("report", str(demo_run), "--out", str(out)), 0, f"written to {out}")  # once more
-    names = {"link.html": "is no regular file", "/dev/null": "is no regular file"}
+    names = {"link.html": "is not a regular file", "/dev/null": "is not a regular file"}
     names |= {"users.parquet": "is the name of a run's file", "a" * 300: "cannot be written"}
     for name, message in names.items():
         with refusal(UsageError, message):

@@ -41,7 +41,7 @@ def document(harness: Cli, *arguments: str) -> Any:
     """Return the JSON of a command that prints one document and nothing else."""
     status, out, err = harness(*arguments, "--format", "json")
     assert (status, err) == (0, "")
-    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
 def test_validate_names_what_to_type_and_fix_drops_no_order(harness: Cli) -> None:
@@ -88,7 +88,7 @@ def test_users_without_items(harness: Cli) -> None:
     keep = "--keep-users-without-items"
     words = "4 users", "users without true items, which score 0: 2"
     tells(harness("score", *BY_SOLUTION, keep), 0, *words, "0.375000")
-    tells(harness("explain", *BY_SOLUTION, "--user", "dee"), 0, "the user is not averaged")
+    tells(harness("explain", *BY_SOLUTION, "--user", "dee"), 0, "the mean leaves this user out")
     is_refused(harness("score", *BY_CONFIG, keep), f"leave {keep} out")
 
 

@@ -106,7 +106,9 @@ def test_without_the_log_lists_remain_and_a_note_says_why(folder: Path, cli: Cli
     assert (data["titles"], len(data["lists"][0])) == ([], 3)
     explained = cli("explain", "shop", "--model", "popular", "--worst", "1")
     is_refused(
-        explained, "log.csv: no such file", "lists without hits needs no log: harness report shop"
+        explained,
+        "log.csv: no such file",
+        "lists without hits does not need the log: harness report shop",
     )
 
 
@@ -124,7 +126,7 @@ def test_lists_with_other_scores_are_refused(folder: Path, cli: Cli) -> None:
     done = cli("report", "shop", "--users", "9")
     is_refused(done, 'model "', "gives other lists than in this run (MAP@2 differs)")
     rows[1:].write_parquet(path)
-    is_refused(cli("report", "shop", "--users", "9"), "has not all rows of model")
+    is_refused(cli("report", "shop", "--users", "9"), "not all rows are there for model")
     path.unlink()
     is_refused(cli("report", "shop", "--users", "9"), "holds no recommendations.parquet")
 

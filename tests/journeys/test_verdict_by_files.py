@@ -54,7 +54,7 @@ def test_users_of_the_evaluation_set_alone_are_warned_of_before_and_after(folder
     assert [row[:2] for row in problems(text, one, strict=True)] == [("SUB214", "error")]
     neither = problems(text + "zed,a\n", one)
     assert [row[:2] for row in neither] == [("SUB202", "error"), ("SUB214", "warning")]
-    assert '"zed" is none of the ids' in neither[0][2]
+    assert '"zed" is not one of the' in neither[0][2]
 
 
 def test_items_that_only_the_candidates_have(folder: Path) -> None:

@@ -247,6 +247,6 @@ def _refuse(table: Table, numbers: pl.Series, wrong: pl.Series, wanted: str) -> 
         zero = " (0 means not relevant)" if table.meaning == "grade" else ""
         number, step = "a missing value", f"; write one{zero}, or drop the row"
     raise DataError(
-        f"{table.where('number')}, {table.row_and_user(row)}: found {number}; a {table.meaning} is "
-        f"{wanted}{step}"
+        f"{table.where('number')}, {table.row_and_user(row)}: found {number}; a "
+        f"{table.meaning} must be {wanted}{step}"
     )

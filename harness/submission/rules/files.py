@@ -100,7 +100,7 @@ RULES = (
         "SUB012",
         "no newline at the end",
         "the last line has no line end, so the file may be cut off",
-        "look at the last line, and write the file again",
+        "check the last line, and write the file again",
         severity="warning",
         fixed=True,
         example=GOOD.rstrip("\n").encode(),

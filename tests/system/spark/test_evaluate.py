@@ -163,7 +163,7 @@ def in_another_order(rows: Frame, shuffled: Any) -> Frame:
 
 ONE: Frame = {"user": ["ann"], "item": ["x"], "rank": [1]}
 WRITTEN: Frame = {"user": ["ann", "bob"], "item": ["[a]", "[b]"]}
-NO_ORDER = "Spark keeps no order of rows; name the column that orders those of a user: "
+NO_ORDER = "Spark does not keep the order of rows; name the column that ranks the items of a user: "
 REFUSED: list[tuple[Frame, Frame, dict[str, Any], str]] = [
     ({"user": ["a"], "item": ["x"]}, TRUTH, {}, NO_ORDER + 'rank="…" (1 first) or score="…"'),
     ({"user": ["a"], "item": ["x"], "prediction": [0.5]}, TRUTH, {}, NO_ORDER + 'score="predicti'),

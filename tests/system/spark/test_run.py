@@ -36,7 +36,9 @@ class Rarest(OneOrder, FromSums):
 """A model beside a config, which no worker has a file of."""
 
 
-@pytest.mark.parametrize("name", ["every metric", "slices", "grades", "k-core", "users alike"])
+@pytest.mark.parametrize(
+    "name", ["every metric", "slices", "grades", "k-core", "users the same way"]
+)
 def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name: str) -> None:
     settings = small.many(tmp_path, **{"compare": QUICK} | CONFIGS[name])
     found = run(settings, tmp_path / "run", buckets=3)
@@ -106,7 +108,7 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     # That tables are there already is told before anything is read.
     given = small.config(tmp_path)
     (tmp_path / "log.csv").unlink()
-    with refusal(UsageError, "--tables", "per_user.parquet is there already", "that is free"):
+    with refusal(UsageError, "--tables", "per_user.parquet already exists", "that is free"):
         run(given, tmp_path / "other", tables=place)
 
 

@@ -63,7 +63,7 @@ NAN = float("nan")
         (ContentPopular(GENRE, neighbours=0), f"neighbours is 0; {FROM_1}"),
         (EASE(0), f"regularization is 0; {ABOVE_0}"),
         (Fill([]), r"models is \[\]; expected a list of one recommender or more"),
-        (Fill([TEXT]), "models holds 'popular', which has no fit and recommend; .* under of"),
+        (Fill([TEXT]), "models holds 'popular', which has no fit and recommend; .* in of"),
         (Fill(TWO[0]), r"models is Popular\(.*\); expected a list"),
         (Filter(TWO[:1]), "nothing is left out; set seen = true, out_of_stock_days, or both"),
         (Filter(TWO[:1], seen=NUMBER), "seen is 1; expected true or false"),

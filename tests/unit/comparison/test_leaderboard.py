@@ -90,8 +90,8 @@ def test_sorted_and_filtered(folder: Path, options: Any, expected: list[list[str
         ("", {"model": "popluar"}, '"popluar"; "popular"'),
         ("", {"sort": "best"}, "sort is 'best'; expected score or date or model or run"),
         ("", {"model": 3}, "model is 3; expected a text"),
-        ("nowhere", {}, "is no folder"),
-        ("empty", {}, "holds no run"),
+        ("nowhere", {}, "not a folder"),
+        ("empty", {}, "no run in this folder"),
     ],
 )
 def test_nothing_is_left(folder: Path, below: str, options: Any, words: str) -> None:
@@ -166,7 +166,7 @@ def test_an_earlier_run_is_ranked_where_the_metric_is_ours(tmp_path: Path) -> No
     of_own(tmp_path / "own/two", good=0.0)
     board = leaderboard(tmp_path / "own")
     assert order(board) == [["good"]]
-    assert f"left out  {one}: was scored by another source" in repr(board)
+    assert f"left out  {one}: was scored by another version of the code" in repr(board)
 
 
 def test_runs_by_another_source_than_the_latest_are_left_out(tmp_path: Path) -> None:

@@ -138,8 +138,8 @@ def test_what_other_draws_could_decide_is_said() -> None:
     assert [one.borderline for one in board.standings] == [("bob",), ("ann",)]
     assert [one["borderline"] for one in found.records()] == ["bob", "ann"]
     (pair,) = board.comparison.pairs
-    line = f"borderline  ann and bob ({pair.verdict}): other draws could say otherwise"
-    assert f"{line}; more --resamples leave fewer open" in str(found)
+    line = f"borderline  ann and bob ({pair.verdict}): other draws could change the verdict"
+    assert f"{line}; use more --resamples" in str(found)
 
 
 def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
@@ -188,26 +188,28 @@ def test_a_note(files: str, note: str) -> None:
 @pytest.mark.parametrize(
     ("of", "options", "words"),
     [
-        (["good.csv"], {}, "1 submission: two are needed; name another"),
-        (["good.csv", "run"], {}, "run: is a run; harness submit run --model NAME --out FILE"),
-        (["good.csv", "run/.."], {}, "run/..: is a folder; run/../*.csv"),
+        (["good.csv"], {}, "1 submission; a comparison needs two: name another"),
+        (["good.csv", "run"], {}, "run: a run folder; harness submit run --model NAME --out FILE"),
+        (["good.csv", "run/.."], {}, "run/..: a folder; run/../*.csv"),
         (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
-        (["good.csv", "ids.csv"], {"force": True}, "ids.csv: not one of the users is in the truth"),
+        (["good.csv", "ids.csv"], {"force": True}, "ids.csv: none of the users is in the truth"),
         (["good.csv", "gone.csv", "odd.csv"], {}, "gone: SUB001; odd: SUB101"),
-        (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
+        (TWO, {"metric": "Coverage@2"}, "Coverage@2; none per user"),
         (TWO, {"metric": 3}, "metric: found int"),
         (TWO, {"resamples": 5}, "resamples = 5; from 100"),
-        (TWO, {"slices": ["activity"]}, "--slices; slices=) goes with runs, not"),
-        (["good.csv", "./good.csv"], {}, "good.csv: is named twice"),
+        (TWO, {"slices": ["activity"]}, "--slices; slices=) works with runs, not"),
+        (["good.csv", "./good.csv"], {}, "good.csv: named twice"),
         ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
         (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
-        (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
-        (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 says its own cut-off; in Python, k="),
+        (TWO, {"solution": None},
+         "good.csv: not a run. To compare submissions; --solution SOLUTION; solution="),
+        (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 has its own cut-off; in Python, k="),
         (["run"], {"solution": None, "k": 3},
-         "--k (in Python, k=) goes with submissions, not with runs: leave it out"),
+         "--k (in Python, k=) works with submissions, not with runs: remove it"),
         (["run"], {"solution": None, "k": 3, "strict": True},
-         "--k and --strict (in Python, k= and strict=) go with submissions; runs: leave them out"),
-        (TWO, {"solution": None, "k": 3}, "good.csv: is no run; --solution SOLUTION; solution="),
+         "--k and --strict (in Python, k= and strict=) work with submissions; runs: remove them"),
+        (TWO, {"solution": None, "k": 3},
+         "good.csv: not a run. To compare submissions; --solution SOLUTION; solution="),
         (TWO, {"correction": ""}, 'no correction ""; allowed: holm, bh'),
     ],
 )  # fmt: skip
@@ -219,12 +221,12 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
 @pytest.mark.parametrize(
     ("of", "options", "words"),
     [
-        (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty: SUB"),
+        (["good.csv", "faulty.csv"], BY, "1 submission; a comparison needs two; faulty: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
         (
             TWO,
             {"solution": "solution.csv", "model": "x"},
-            "--model; model=) goes with runs",
+            "--model; model=) works with runs",
         ),
     ],
 )

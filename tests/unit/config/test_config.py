@@ -24,7 +24,7 @@ WEEKLY = MODEL | {"name": "last week", "params": {"window_days": 7}}
 WHOLE = {"name": "whole", "use": "baselines.fill:Fill", "of": ["popular"]}
 READY = {"name": "ready", "lists": "mates.csv"}
 WITHOUT_VALID = '[split] strategy "given" needs valid = "FILE", the events to evaluate'
-PRECOMPUTED = '[[models]] "ready" has precomputed recommendations, which have no '
+PRECOMPUTED = '[[models]] "ready" has precomputed recommendations, so it takes no '
 
 
 def config_file(folder: Path, **sections: Any) -> Path:
@@ -157,7 +157,7 @@ def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None
         ("evaluation", "seed", 2**63, f": found {2**63}; "),
         ("evaluation", "require_hit", "no", ": found 'no'; "),
         ("evaluation", "metrics", ["MAP@12", 3], ".1: found 3; "),
-        ("data", "time", False, ' = false goes with [split] strategy "given" only'),
+        ("data", "time", False, ' = false works with [split] strategy "given" only'),
         *(("data", "max_unpacked_gb", float(n), f": found {n}") for n in ("0", "-1", "inf", "nan")),
         ("data", "where", 5, ": found 5; expected keys with values"),
         ("data", "where", {"r": True}, " r: found true; expected a text or "),
@@ -188,10 +188,10 @@ def test_each_fault_has_a_line() -> None:
 def test_what_is_no_config_file(tmp_path: Path) -> None:
     with refusal(UsageError, "none.toml: no such file; name a config file"):
         read(tmp_path / "none.toml")
-    with refusal(UsageError, "is a folder, and a config is one file; name a config file (TOML)"):
+    with refusal(UsageError, "a folder, not a config file; name a config file (TOML)"):
         read(tmp_path)
     path = config_file(tmp_path, evaluation={"kk": 5})
-    with refusal(UsageError, f"is a folder, and a config is one file; there are {path}"):
+    with refusal(UsageError, f"a folder, not a config file; there are {path}"):
         read(tmp_path)
     with refusal(UsageError, f'{path}: [evaluation] has no key "kk"'):
         read(path)
@@ -202,7 +202,7 @@ def test_what_is_no_config_file(tmp_path: Path) -> None:
     with refusal(UsageError, "hm.toml: is not valid TOML: ", "line 2"):
         read(path)
     path.write_text("[data]\n[data]\n")
-    with refusal(UsageError, "line 2", "; write a [table] once"):
+    with refusal(UsageError, "line 2", "; write each [table] once"):
         read(path)
 
 
@@ -231,7 +231,7 @@ def test_overrides(tmp_path: Path, override: str, place: str, value: Any) -> Non
     [
         ("evaluation.k", '--set evaluation.k: expected key=value, such as "evaluation.k=5"'),
         *(
-            (f"{key}=5", f"--set {key}=5: there is no such key; name one, such as evaluation.k=5")
+            (f"{key}=5", f"--set {key}=5: no such key; name one, such as evaluation.k=5")
             for key in ("models.0", "models.2.repeats", "data.path.x")
         ),
         ("evaluation.k=five", "[evaluation] k: found 'five'; input should be a valid integer"),

@@ -143,7 +143,7 @@ def test_a_helper_beside_the_config_is_found_as_the_hint_says(
     monkeypatch.chdir(folder)
     assert refused("my_model:Model", Path()) == (
         'model "mine": my_model needs the module my_helper, which is not installed; my_helper.py '
-        f"lies in {folder}, but Python does not look there: put PYTHONPATH='{folder}' before the "
+        f"is in {folder}, but Python does not look there: put PYTHONPATH='{folder}' before the "
         "command"
     )
     monkeypatch.syspath_prepend(folder)

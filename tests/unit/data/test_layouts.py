@@ -111,7 +111,7 @@ def test_faults_of_tables(tmp_path: Path) -> None:
         ("hm", {"transactions_train": BOTH_FORMS, "articles": ARTICLES + "706016001,1\n"},
          ['such as "706016001"', "restore_zeros"]),
         ("hm", {"articles": ARTICLES + "0706016001,1\n"},
-         ['the id "0706016001" stands in more than one row']),
+         ['the id "0706016001" is in more than one row']),
         ("ponpare", {"coupon_list_train": SOON},
          ['coupon_list_train.csv: line 3, column "DISPFROM"', "soon"]),
     ):  # fmt: skip
@@ -173,7 +173,7 @@ def but(old: str, new: str) -> str:
          'candidates is "catalogue", which needs items=attributes(…)'),
         (but('time="at"', "time=None"), "sales.txt: time is None; expected a column"),
         (but('";"', '""'), "sales.txt: separator: found '', expected one character"),
-        (but('"sale"', '"sale", where="paid"'), "where is 'paid'; expected columns and what th"),
+        (but('"sale"', '"sale", where="paid"'), "where is 'paid'; expected columns and their v"),
         (but('"shop"', '"shop", items="items.csv"'), "items is 'items.csv'; expected attributes("),
     ],
 )  # fmt: skip
@@ -198,7 +198,7 @@ def test_a_table_that_lost_its_zeros_is_told_from_another_column(tmp_path: Path)
     small.write(tmp_path, {"log.csv": log, "items.csv": "item,kind\n7,x\n"})
     tables = events("log.csv", user="user", item="item", time="time")
     shop = Layout("shop", (tables,), items=attributes("items.csv", id="item"))
-    with refusal(DataError, 'events have "07", the table has "7"; they differ by zeros in front'):
+    with refusal(DataError, 'events have "07", the table has "7"; they differ by leading zeros'):
         check_layout(shop, tmp_path)
 
 

@@ -49,7 +49,7 @@ def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
     notes, lists = answered(config(tmp_path, text))
     assert lists == [["", "new", "b"], ["b", "a", "a"], ["new", "", "c"]]
     told = 'model "m": 4 positions have items that are not candidates, so they cannot hit'
-    assert notes == (told, 'model "m": SUB303 "a" stands in the list already')
+    assert notes == (told, 'model "m": SUB303 "a" is already in the list')
 
 
 @pytest.mark.parametrize(

@@ -180,10 +180,10 @@ def test_a_tab_file_without_a_header_needs_no_separator(tmp_path: Path) -> None:
 
 ODD = {
     log(HEAD, "u,{item},2020-01-{day:02}"): (
-        "note       there is one user: is that the column? --user-column names another"
+        "note       there is only one user: is this the right column? --user-column names another"
     ),
     log("session_id,item,written"): "user       column session_id: each session counts as a user",
-    log("user,item,written,sent", f"{ROW},2020-01-01"): ("; sent may be one, too: --time-column"),
+    log("user,item,written,sent", f"{ROW},2020-01-01"): ("; sent may also be times: --time-column"),
     times("15778368{day:02}") + "u1,i1,0\n": (
         "note       360 events run from 2020-01-01 to 2020-01-01, and 1 event is on 1970-01-01, "
         "before 18,261 days without any. If a missing time was written as 0 or as a default, "
@@ -257,7 +257,7 @@ def test_only_the_last_step_of_a_funnel_is_truth(
         assert "  # only the last step of " in line
         whole = tomllib.loads("hits" + line.partition("; for all")[2].replace(":", " =", 1))
         assert set(whole["hits"]) == set(every) - never
-        assert " truth; [evaluation] hits takes others too" in told
+        assert " truth; [evaluation] hits can add others" in told
 
 
 def test_a_type_may_be_written_in_two_ways(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_a_season_behind_a_long_gap_is_yours_to_keep_or_leave_out(tmp_path: Path
     assert found.fault.startswith(
         "no run can start with this config: 360 events run from 2020-01-01 to"
     )
-    assert "right, where = { time = { max = 2021-03-04 } } under [data] says so" in found.fault
+    assert "right, where = { time = { max = 2021-03-04 } } under [data] confirms it" in found.fault
 
 
 HITS = {"above": 0, "empty": True}
@@ -408,7 +408,7 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
         ),
         (
             log("") * 3 + "".join(f"u1,i1,{n}\n" for n in range(51)),
-            'so; of 1,131 rows:\n51 rows with "0", "1", "2", … in time, expected an ISO time',
+            'config; of 1,131 rows:\n51 rows with "0", "1", "2", … in time, expected an ISO time',
         ),
         (log("") + "u1\n" * 60, "of 420 rows:\n60 lines with damaged quotes, too few or too many"),
     ],
@@ -419,7 +419,7 @@ def test_a_config_is_there_though_no_run_can_begin(tmp_path: Path, rows: str, wo
     assert tomllib.loads(found.text)["data"]["events"] == "log.csv"
 
 
-NO_TIME = "are not understood; say how they are written: --time-format"
+NO_TIME = "have an unknown format; name it with --time-format"
 ASKED = {
     "a,b,c\nx,y,2020-01-01\n": "looks like the user or the item; of a, b, c name them with --user",
     "user,item,b\nx,y,z\n": "no column looks like the time; of user, item, b name one with --time",
@@ -450,7 +450,7 @@ def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
         config_of(tmp_path, "1,2,5,2020-01-05\n", header=["user", "item", "time"])
     frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
     for said in ({"header": ["a", "b", "c"]}, {"separator": ";"}, {"encoding": "latin-1"}):
-        with refusal(DataError, f"[data] {next(iter(said))} says how text is", "this is Parquet"):
+        with refusal(DataError, f"[data] {next(iter(said))} is for text", "this is Parquet"):
             config_of(tmp_path, frame, **said)
     with refusal(DataError, "gone.csv"):
         config_for(tmp_path / "gone.csv", tmp_path / "new.toml")

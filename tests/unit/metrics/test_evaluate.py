@@ -103,9 +103,9 @@ def test_lists_of_users_outside_are_counted_as_lists_and_have_no_candidates() ->
     ],
 )
 def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict[str, Any]) -> None:
-    text = "'A' here, 'a' there; are the ids written alike"
+    text = "'A' here, 'a' there; are the ids written the same way"
     for role in given:
-        text = f"{role}: .*'A' here, 'a' in .* written alike"
+        text = f"{role}: .*'A' here, 'a' in .* written the same way"
     with pytest.warns(UserWarning, match=text) as caught:
         evaluate({"ann": ["a", "b"] if given else ["A"]}, {"ann": ["a"]}, metric, **given)
     assert [warning.filename for warning in caught] == [__file__]
@@ -113,7 +113,7 @@ def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict
 
 @pytest.mark.parametrize(("item", "true"), [("7", "007"), ("A", "a"), ("a\u00a0", "a")])
 def test_single_items_that_look_like_true_ones_are_warned_of(item: str, true: str) -> None:
-    with pytest.warns(UserWarning, match="1 recommended item .*such as .*: write ids alike"):
+    with pytest.warns(UserWarning, match="1 recommended item .*such as .*: if these are the same"):
         result = evaluate({"ann": [item], "bob": ["y"]}, {"ann": [true], "bob": ["y"]}, "MAP@3")
     assert result.iloc[0] == 1 / 2
 

@@ -75,14 +75,14 @@ def test_other_numbers_are_named_in_a_warning(frame: Any) -> None:
     (warning,) = warned
     assert warning.filename == __file__
     way = 'score="price" (highest first) or rank="price" (1 first); score=False'
-    for words in ('columns "price" and "week"', "rows count as they stand", way):
+    for words in ('columns "price" and "week"', "order of rows counts", way):
         assert words in str(warning.message)
     evaluate(lists, TRUTH, MAP, score="price")
 
 
 @FRAMES
 def test_lists_of_several_models_and_true_rows_of_several_kinds(frame: Any) -> None:
-    refused(frame(rows("model", ["A", "B"])), 'column "model"', "give the rows of one value")
+    refused(frame(rows("model", ["A", "B"])), 'column "model"', "keep the rows of one value")
     assert evaluate(frame(rows("model", ["A", "A"])), TRUTH, MAP)[MAP] == 1 / 2
     with pytest.warns(UserWarning, match='column "event" holds "buy", "click"') as warned:
         assert evaluate({"ann": ["a"]}, frame(rows("event", ["click", "buy"])), MAP)[MAP] == 1 / 2

@@ -87,7 +87,7 @@ def test_candidates_by_count() -> None:
 def test_candidates_by_last_event() -> None:
     """a and d on day 9, b and e on day 8, c on day 3."""
     assert example_train().candidates_by_last_event().tolist() == [0, 3, 1, 4, 2]
-    with pytest.raises(ParameterError, match="carry no time"):
+    with pytest.raises(ParameterError, match="have no times"):
         replace(example_train(), cutoff=None).candidates_by_last_event()
 
 
@@ -233,6 +233,11 @@ def test_an_event_weighs_its_value_times_all_else(tmp_path: Path) -> None:
 
 def test_values_below_0_weigh_nothing_that_means_anything(tmp_path: Path) -> None:
     train = valued(tmp_path, LOG.replace("bob,b,2020-01-03,sale,0", "bob,b,2020-01-03,sale,-2"))
-    said = 'out of the data: with value = "rating", where = { rating = { min = 0 } } under [data]'
-    with refusal(ParameterError, "one is -2: no weight is below 0. Leave values = true", said):
+    said = (
+        'leave out such events: with value = "rating", where = { rating = { min = 0 } } under '
+        "[data]"
+    )
+    with refusal(
+        ParameterError, "one is -2, and a weight must be 0 or more. Remove values = true", said
+    ):
         train.event_weights(values=True)

@@ -74,9 +74,10 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
                                          "no candidate with this position; expected 0 to 4, or "
                                          "−1 for empty"),
         ([*GOOD, [0, 1, 2]], 'model "my model" returned 4 rows for 3 users'),
-        (np.full((3, 3), 1e300), 'user 007, rank 1: found 1e+300; no candidate has this position'),
+        (np.full((3, 3), 1e300), "user 007, rank 1: found 1e+300; there is no candidate with "
+                                 "this position"),
         (np.full((3, 3), 2**64 - 1, np.uint64),
-         'user 007, rank 1: found 18446744073709551615; no candidate has this position'),
+         "user 007, rank 1: found 18446744073709551615; there is no candidate with this position"),
         ([[3, 1, 3], [2, 2, 2], GOOD[2]], 'model "my model", user 007, rank 3: found 3; the item '
                                           "is in the list twice (2 of 3 users in this batch)"),
         (np.array([["a"] * 3] * 3), 'model "my model" returned <U1 values; '

@@ -82,7 +82,7 @@ def test_grades_are_told_apart_by_the_fingerprint(tmp_path: Path) -> None:
 
 def test_metrics_that_need_grades_are_refused_without_values(tmp_path: Path) -> None:
     words = "[evaluation] metrics: NDCG(gain=linear)@2 needs grades"
-    with refusal(UsageError, words, "with [data] value, or leave gain out"):
+    with refusal(UsageError, words, "as [data] value, or remove gain"):
         small.config(tmp_path, evaluation={"metrics": ["NDCG(gain=linear)@2"]})
 
 

@@ -54,5 +54,5 @@ def test_a_split_notes_users_and_items() -> None:
         '2 users of [split] valid are new, and look like users of [data] events, such as "Bob" '
         'like "bob": ids are text, so these are different users; use one spelling',
         "1 item of [split] valid is new, and looks like items of [data] events, such as "
-        r'"07\u00a0" like "7": ids are texts, so these are different items; write them alike',
+        r'"07\u00a0" like "7": ids are text, so these are different items; use one spelling',
     )

@@ -87,7 +87,7 @@ def test_both_hints_work(tmp_path: Path, where: dict[str, Any]) -> None:
     log = "".join(f"{line},{'1' if at else 'stars'}\n" for at, line in enumerate(LOG.splitlines()))
     time: Any = where.get("time", {})
     log += "bob,a,,1\n" * ("empty" in time) + "bob,a,soon,1\n" * ("not" in time)
-    place = "in place of the one that is there" if where else ""
+    place = "instead of the one there" if where else ""
     with refusal(DataError, TOLD, place) as caught:
         make_task(small.config(tmp_path, log=log, data={"where": where}))
     left_out, kept = hints(str(caught.value))

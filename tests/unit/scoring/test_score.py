@@ -70,7 +70,7 @@ def test_conventions_are_cut_at_their_own_k() -> None:
     ],
 )
 def test_what_a_solution_does_not_tell_is_refused(name: str, needed: str) -> None:
-    words = [name, needed, "a solution says nothing", "use --config instead of --solution"]
+    words = [name, needed, "a solution does not", "use --config instead of --solution"]
     with refusal(UsageError, *words):
         scored(THREE, "MAP@2", name)
 

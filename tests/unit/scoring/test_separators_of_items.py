@@ -95,7 +95,7 @@ def test_an_id_or_several(folder: Path) -> None:
     rows = [f"u{number},a{number}\n" for number in range(4)]
     Path("solution.csv").write_text("user,items\nann,a;b\n" + "".join(rows))
     Path("lists.csv").write_text("user,items\nann,a;b\n")
-    with refusal(HarnessError, '"a;b" among the true items: one id, or several'):
+    with refusal(HarnessError, '"a;b" among the true items: is it one id, or several'):
         figure(**BY)
     for separator in "; ":
         assert figure(**BY, separator=separator, force=True) == 1 / 5  # ann's one item, or both

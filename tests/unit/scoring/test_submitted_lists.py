@@ -95,7 +95,7 @@ def test_what_lists_are_worth(
 
 
 NO_ROWS = "there are no rows after the header"
-NOBODY = "not one of the users is in the truth: 'zed' here, 'ann' there"
+NOBODY = "none of the users is in the truth: 'zed' here, 'ann' there"
 
 
 @pytest.mark.parametrize(

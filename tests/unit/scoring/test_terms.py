@@ -132,13 +132,13 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
     [
         (
             {"config": "own", "solution": "s.csv"},
-            "a config has its own solution: remove --solution out",
+            "a config already sets this: remove --solution",
         ),
-        ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "leave --sample and --items out"),
+        ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "remove --sample and --items"),
         ({"config": "own", "separator": ";"}, "or add --set 'submission.separator=\";\"'"),
         (
             {"config": "own", "keep_users_without_items": True},
-            "leave --keep-users-without-items out",
+            "remove --keep-users-without-items",
         ),
         ({"separator": "/"}, "--separator is '/'; expected one of ' ' (one space)"),
         (
@@ -147,11 +147,14 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
         ),
         (
             {"rank_column": "a", "score_column": "b"},
-            "ordered by rank, by score or as its rows stand",
+            "by rank, by score or by row",
         ),
-        ({"score_column": "a", "row_order": True}, "ordered by rank, by score or as its rows"),
-        ({"overrides": ["data.path=x"]}, "--set data.path=x overrides a key of a config; name it"),
-        ({"sample": 3}, "found int in place of a file; give its path"),
+        ({"score_column": "a", "row_order": True}, "by rank, by score or by row"),
+        (
+            {"overrides": ["data.path=x"]},
+            "--set data.path=x overrides a key of a config; name the config",
+        ),
+        ({"sample": 3}, "found int, expected a file; give its path"),
     ],
 )
 def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], words: str) -> None:
@@ -231,9 +234,9 @@ NEW, OLD = "SUB402", "SUB403"
     ("lists", "code", "words"),
     [
         (["new other"] * 120, "", ""),
-        (["other"] * 120, NEW, "of the evaluated users, 0 of 120 have a hit"),
+        (["other"] * 120, NEW, "evaluated users with a hit: 0 of 120"),
         (["old new"] * 120, "", ""),  # half of all positions hold what the user has
-        (["old"] * 119 + ["new"], OLD, "119 of 120 hold what the user has in training"),
+        (["old"] * 119 + ["new"], OLD, "already has in training: 119 of 120"),
     ],
 )
 def test_hardly_a_hit_or_bought_already(

@@ -117,7 +117,7 @@ def test_a_column_has_one_role_in_both_files(tmp_path: Path, lists: str, true: s
 
 def test_one_column_cannot_be_both(tmp_path: Path) -> None:
     (tmp_path / "sample.csv").write_text("who,what\nann,\n")
-    with refusal(UsageError, 'column "who" cannot hold the users and the items'):
+    with refusal(UsageError, 'column "who" cannot have both the users and the items'):
         harness.validate(LISTS, sample=tmp_path / "sample.csv", item_column="who")
 
 

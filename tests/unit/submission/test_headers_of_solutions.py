@@ -62,7 +62,7 @@ def test_headers_that_are_no_users(
         (b"user,items,Usage\nann,a,True\nbob,b,False\n", '"True", expected one of Public, Priv'),
         (
             b"user,items\nann,\xe9\n",
-            "line 2 is not UTF-8 text; save the file as UTF-8, such as: iconv",
+            "line 2 is not UTF-8 text; save the file as UTF-8, for example: iconv",
         ),
         (
             b"user,item\na , x\nb ,y\n",

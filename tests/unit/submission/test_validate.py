@@ -52,7 +52,7 @@ def test_packed(tmp_path: Path) -> None:
     mac = zipped("__MACOSX/._submission.csv", ".DS_Store", "lists/")
     assert findings(tmp_path, mac, name="s.zip") == []
     (two,) = checked(tmp_path, zipped("b.csv", ".DS_Store"), name="s.zip").problems
-    assert "not hold one file, but submission.csv, b.csv" in two.message
+    assert "must have one file, but it has submission.csv, b.csv" in two.message
 
 
 ROWS = [
@@ -114,8 +114,8 @@ def test_archives_that_are_damaged(tmp_path: Path, name: str, content: bytes) ->
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("s.csv.gz", GOOD.encode(), ".gz, and it is plain text"),
-        ("s.zip", GZIP, ".zip, and it is gz"),
+        ("s.csv.gz", GOOD.encode(), ".gz, but the file is plain text"),
+        ("s.zip", GZIP, ".zip, but the file is gz"),
     ],
 )
 def test_a_name_of_another_kind(tmp_path: Path, name: str, content: bytes, says: str) -> None:
