@@ -16,8 +16,8 @@ class ItemKNN(ItemVotes, ItemNeighbours, LeastSimilarity, InteractionWeights):
     """Candidates by Σ of their similarity with the user's items; only neighbours count.
 
     Item-based top-N recommendation (Deshpande and Karypis 2004), with the variants that Ferrari
-    Dacrema, Cremonesi and Jannach (2019) found hard to beat. An item is no neighbour of itself.
-    Users without items in the window, and those whose items have no neighbour, get no list.
+    Dacrema, Cremonesi and Jannach (2019) found hard to beat. An item is not its own neighbour.
+    Users without items in the window, or whose items have no neighbour, get no list.
 
     Parameters
     ----------

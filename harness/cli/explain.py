@@ -63,7 +63,7 @@ def explain(
 ) -> None:
     """Show a user's history, true items, and list with its hits.
 
-    Name users with --user, --worst, --best or --most-different.
+    Choose the users with the options below.
     """
     from harness.comparison.explain import explain_run
     from harness.core.io import exists

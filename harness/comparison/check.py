@@ -144,27 +144,27 @@ class Checked(Shown):
 
 
 def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
-    """Return whether conditions hold for the models of a run.
+    """Check conditions on the scores of a run.
 
     Parameters
     ----------
-    run : path of a run's folder
+    run : path of a run folder
     conditions : text or sequence of text
-        ``METRIC of MODEL SIGN OTHER``: `SIGN` is ``>=``, ``<=``, ``>`` or ``<`` between means, and
-        `OTHER` a model or a number; or ``better than`` a model, by the paired randomization test at
-        5 %, corrected for the number of pairs as ``harness compare`` does. Means of several folds
-        are means over folds. A condition on a model that failed does not hold.
+        ``METRIC of MODEL SIGN OTHER``. `SIGN` is ``>=``, ``<=``, ``>`` or ``<`` and compares means;
+        `OTHER` is a model or a number. Or ``METRIC of MODEL better than OTHER``: by the paired
+        randomization test at 5 %, corrected for the number of pairs as in ``harness compare``.
+        With folds, the mean is over folds. A condition on a failed model is false.
 
     Raises
     ------
     UsageError
-        No such run, metric or model; a condition of another form.
+        The run, metric or model does not exist, or a condition has another form.
     DataError
-        The run's scores contradict its result.json.
+        The scores of the run contradict its result.json.
 
     Examples
     --------
-    In a run where mine has a mean of 0.05 and popular one of 0.02:
+    In this run the mean of mine is 0.05, that of popular 0.02:
 
     >>> check("runs/one", "MAP@12 of mine >= 0.03").passed  # doctest: +SKIP
     True

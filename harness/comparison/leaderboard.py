@@ -147,31 +147,31 @@ def leaderboard(*inputs: Any, **options: Unpack[LeaderboardOptions]) -> Ranking:
 
 
 def leaderboard(*inputs: Any, **options: Unpack[LeaderboardOptions]) -> Leaderboard | Ranking:
-    """Rank the runs of a folder by evaluation set, or submissions by one solution.
+    """Rank the models of all runs in a folder, or several submissions.
 
     Parameters
     ----------
     *inputs : path, paths or a mapping
-        A folder, in which runs may lie at any depth; ``runs`` by default. With `solution` or
-        `config`: two or more submissions, as of `compare`. One that cannot be scored is in
-        ``refused`` of the result, with the reason.
+        A folder with runs, at any depth; ``runs`` by default. With `solution` or `config`: two or
+        more submissions, as in `compare`. ``refused`` of the result has those that cannot be
+        scored, with the reason.
     metric : str or Metric, optional
-        One that runs were scored by, by default the first of most runs on a set; of submissions the
-        config's first, or the competition's.
+        A metric of the runs; by default the first metric of most runs on a set. For submissions,
+        by default the first of the config, or the metric of the competition.
     sort : str
-        Of runs: ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
+        For runs: ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
     model : str, optional
-        Of runs, only names that hold this text, in whatever case.
+        For runs: only models with this text in their name, in upper or lower case.
     evaluation_set : str, optional
-        Of runs, only the evaluation set whose fingerprint begins so.
+        For runs: only the evaluation set whose fingerprint starts with this text.
     k, correction, resamples, seed, strict, force, solution, config, …
-        Of submissions, as of `compare`.
+        For submissions: as in `compare`.
 
     Raises
     ------
     HarnessError
-        No such folder or file, no run in it, none left by what is asked for; fewer than two
-        submissions that can be scored.
+        The folder or file does not exist, no run is in it or left to show, or fewer than two
+        submissions can be scored.
     """
     if are_submissions(leaderboard, inputs, options, FolderOptions, RankOptions):
         return Ranking(**vars(compare_submissions(inputs, options, skip_failed=True)))

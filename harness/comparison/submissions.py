@@ -222,8 +222,8 @@ def _notes_on(scorer: Scorer, *, is_named: bool) -> list[str]:
     odd = scorer.against.odd_in_solution(form.nothing if form else "")
     notes = []
     if form is not None and form.source and not is_named:
-        by = f"scored as in {form.source}: {solution.metrics[0]}"
-        notes.append(f"{by}, whose columns the solution has; to change it: --metric (metric=)")
+        by = f"metric {solution.metrics[0]}, as the solution has the columns of {form.source}"
+        notes.append(f"{by}; --metric (metric=) sets another")
     notes += [f"truth: {solution.shape}"] if solution.shape else []
     notes += [RULES[code].says.format(values=", ".join(odd[code])) for code in odd if odd[code]]
     notes += left_out_lines(solution.left_out)

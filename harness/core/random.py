@@ -83,10 +83,9 @@ class Draws:
     seed, repeat : int
         Which run and which of its repeats (from 0).
     hashes : uint64 array
-        `id_hashes` of all user ids, indexed by user position; or what returns them when they are
-        first asked for.
+        `id_hashes` of all user ids, by user position; or a function that returns them.
     used : bool
-        Whether anything was asked of it: of a model that asks nothing, every repeat is the same.
+        Whether the model took a random number. If it took none, all its repeats are equal.
     """
 
     def __init__(self, seed: int, repeat: int, hashes: UInt64 | Callable[[], UInt64]) -> None:

@@ -113,33 +113,34 @@ def split(
     *,
     public_share: float | None = None,
 ) -> SplitFolder | FoldedSplit:
-    """Write the files of a competition on a config's evaluation set, all or none.
+    """Write the files of a competition from a config's evaluation set, all or none.
 
-    Of several folds each has a folder of its own, ``fold-1`` and on, as if it were the only one.
+    With folds, each has its own folder: ``fold-1``, ``fold-2`` and so on.
 
-    A submission scored against solution.csv has the score of a run of the config, public and
-    private users together.
+    A model's lists score the same against solution.csv (public and private users together) as in
+    a run of the config.
 
     Parameters
     ----------
     config : path of a TOML file, or mapping
         A mapping has the sections of the file, as `harness.run` takes them, with frames for files.
     out : path
-        A folder, which is made; one of an earlier split is replaced.
+        The folder to write; it replaces an earlier split there.
     public_share : float, optional
-        Of the evaluated users, who is on the public leaderboard; by default the largest of
+        The share of the evaluated users on the public leaderboard; by default the largest of
         ``[compare] public_shares``.
 
     Returns
     -------
     SplitFolder or FoldedSplit
-        ``record.evaluation.fingerprint``, ``record.public`` and more; of each of several folds.
+        ``record.evaluation.fingerprint``, ``record.public`` and more; a FoldedSplit has one
+        SplitFolder per fold.
 
     Raises
     ------
     HarnessError
-        A config or a file that cannot be used, a folder that is something else, a share that leaves
-        a leaderboard empty, ids that a solution or a submission cannot hold.
+        The config or a file cannot be used, the folder is not an earlier split, a leaderboard
+        would be empty, or an id is not possible in a solution or a submission.
     """
     config = config_in_place(config)
     require_files(config)

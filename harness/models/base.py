@@ -27,9 +27,9 @@ Kept = TypeVar("Kept", bound=npt.NDArray[Any])
 
 
 class Recommender(Protocol):
-    """Anything with these two methods; the constructor only stores its keyword parameters.
+    """A model: any class with these two methods, whose constructor only stores its parameters.
 
-    One that learns from sums over users offers two more, `harness.models.sums.FromSums`.
+    A model that learns from sums over users has two more: `harness.models.sums.FromSums`.
     """
 
     def fit(self, train: Train) -> Self:
@@ -60,10 +60,10 @@ class Recommender(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Train:
-    """What a recommender may learn from: the past, and which items are asked for.
+    """The training data of a recommender: the past events, and the candidates.
 
-    All models of a run read the same memory, and none can change what the next one reads: arrays
-    are read-only, and a matrix, a frame or a series is the reader's own copy, which shares it.
+    All models of a run share this memory, and no model can change it: arrays are read-only, and
+    matrices, frames and series are copies that share their memory.
 
     Attributes
     ----------

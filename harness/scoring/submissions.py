@@ -103,26 +103,26 @@ def score(
     force: bool = False,
     **options: Unpack[SubmissionOptions],
 ) -> Scored:
-    """Validate a submission and score it.
+    """Check a submission, then score it.
 
     Parameters
     ----------
     submission : path or frame
         As for `validate`.
     metrics : text, Metric or a sequence of them
-        The config's, the competition's or the usual ones by default.
+        By default those of the config or the competition, else the usual ones.
     k : int, optional
-        The cut-off of the usual metrics and of the conventions; the config's, the competition's,
-        or 12 by default.
+        The cut-off of the usual metrics and of the conventions; by default that of the config or
+        the competition, else 12.
     conventions : bool
-        Whether MAP@k is worked out under every convention.
+        Also compute MAP@k under every convention.
     strict : bool
-        Whether warnings are errors.
+        Treat warnings as errors.
     force : bool
-        Whether a submission with errors is scored as it stands.
+        Score a submission even if it has errors.
     **options
-        What it is checked and scored against, and how it is read; a config or a solution is
-        needed. See `harness.scoring.options.SubmissionOptions`.
+        What to score it against (a config or a solution), and how to read it:
+        `harness.scoring.options.SubmissionOptions`.
 
     Returns
     -------
@@ -132,9 +132,9 @@ def score(
     Raises
     ------
     SubmissionError
-        The submission has errors, and `force` is not given.
+        The submission has errors, and `force` is false.
     HarnessError
-        What it is checked or scored against cannot be used.
+        The config, the solution or another file cannot be used.
     """
     from harness.metrics.evaluate import metrics_of  # commands do without
 

@@ -229,7 +229,7 @@ def test_out_names_the_folder_and_may_name_an_earlier_run(
     assert ([path.name for path in Path("mine").iterdir()], runs()) == (["run"], [])
     monkeypatch.setattr("harness.evaluation.run.run", lambda *_, **__: pytest.fail("work was done"))
     for out in ("thesis", "log.csv"):
-        words = f"{out}: exists and is no run folder; choose another --out\n"
+        words = f"{out}: exists and is not a run folder; choose another --out\n"
         assert harness("run", "exam.toml", "--out", out) == (2, "", words)
 
 

@@ -84,7 +84,9 @@ def test_a_finished_model_is_not_asked_again_and_one_that_failed_is(tmp_path: Pa
     assert figures(second) == figures(first)
     assert [one.name for one in second.failed] == ["raises"]
     (line,) = (line for line in str(second).splitlines() if line.startswith("reused"))
-    assert line.startswith(("reused  mine, random × 3, of an", "reused  random × 3, mine, of an"))
+    assert line.startswith(
+        ("reused  mine, random × 3, from an", "reused  random × 3, mine, from an")
+    )
     assert ", from an earlier run; --fresh" in line
     assert (reused(run(settings, fresh=True)), fits(tmp_path)) == ([], 2)
 
@@ -156,7 +158,7 @@ class Mine(Popular):
         yield from super().fit_steps(train)
 """
 EDITS = 'Path(__file__).write_text(Path(__file__).read_text() + "# edited")'
-WHILE = "was written or removed while it was in use"
+WHILE = "was changed or removed while it was in use"
 LOSES = 'Path(__file__).with_name("log.csv").unlink()'
 
 

@@ -160,7 +160,7 @@ def test_a_fold_of_few_users_is_told_and_no_model_judged(
         "so there is no comparison with chance, and intervals and tests rest on few users (with "
         "a single user there are no intervals); use fewer folds"
     )
-    assert found.notes == ((f"{note}: {why}",) if note else ())
+    assert found.notes == ((f"{note}, {why}",) if note else ())
     assert [model.vs_random is None for model in found.models] == [bool(note)]
     assert not (note and "better than chance" in " ".join(found.sheets()[0].heading))
 

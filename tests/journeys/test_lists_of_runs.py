@@ -117,7 +117,7 @@ def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
 ) -> None:
     command = ["submit", "run/config.toml", "--model", "counted", "--out", "own.csv", *also]
     done = cli("submit", "run", "--model", "counted", "--out", "own.csv", *also)
-    again = f"fit the model again to get all lists: {shlex.join(['harness', *command])}"
+    again = f"fit the model again: {shlex.join(['harness', *command])}"
     is_refused(done, f"{also[0]} works with a config, not with a run: {again}")
     assert cli(*command)[0] == 0
 
@@ -229,7 +229,7 @@ def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:
     run(small.config(tmp_path, MODELS[2])).write(tmp_path / "run")
     words = (
         'model "file": its lists have items that are not in the data',
-        "take them out of its file",
+        "remove them from its file",
     )
     with refusal(UsageError, *words):
         submit_run(tmp_path / "run", "file", tmp_path / "own.csv")

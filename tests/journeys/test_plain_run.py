@@ -280,7 +280,7 @@ def test_a_run_without_its_lists(tmp_path: Path) -> None:
     found = run(small.config(tmp_path, POPULAR, {"name": "file", "lists": "lists.csv"}))
     found.write(tmp_path / "run", recommendations=False)
     assert not (tmp_path / "run/recommendations.parquet").exists()
-    with refusal(UsageError, "holds no recommendations.parquet", "run it again: harn"):
+    with refusal(UsageError, "has no recommendations.parquet", "run it again: harn"):
         rescore(tmp_path / "run")
     assert small.lists_of(tmp_path / "run", "popular").lists.tolist() == [[1, 0]] * 3
     small.write(tmp_path, {"lists.csv": LISTS.replace("cid,a", "cid,b")})

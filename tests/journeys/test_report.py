@@ -244,7 +244,7 @@ def test_a_file_that_is_gone_costs_its_part_alone(copied: Path) -> None:
         (copied / name).unlink()
     found = Page(page(runs.read(copied)))
     for name, where in gone.items():
-        assert re.search(rf"{name}\s+cannot\s+be\s+read|holds no {name}", found.texts[where])
+        assert re.search(rf"{name}\s+cannot\s+be\s+read|has no {name}", found.texts[where])
     assert found.hovers["chance"]
 
 
@@ -346,7 +346,7 @@ def test_the_page_is_written_into_the_run_which_may_still_be_replaced(
     assert {path.name for path in copied.iterdir()} == names
     before = {name: (copied / name).read_bytes() for name in FILES}
     for name in FILES:
-        with refusal(UsageError, "never touched"):
+        with refusal(UsageError, "is an input of this command"):
             command.report(copied, copied / name)
     assert {name: (copied / name).read_bytes() for name in FILES} == before
 
@@ -363,7 +363,7 @@ def test_the_page_is_written_elsewhere_and_replaces_nothing_else(
     (tmp_path / "link.html").symlink_to(tmp_path / "target")
     (tmp_path / "own.html").write_text("<!DOCTYPE html>\n<html>mine</html>")
     mine = cli("report", str(demo_run), "--out", str(tmp_path / "own.html"))
-    is_refused(mine, "own.html: already exists and is no report; name another --out", "--force")
+    is_refused(mine, "own.html: already exists and is not a report; name another --out", "--force")
     tells(cli("report", str(demo_run), "--out", str(out)), 0, f"written to {out}")  # once more
     names = {"link.html": "is not a regular file", "/dev/null": "is not a regular file"}
     names |= {"users.parquet": "is the name of a run's file", "a" * 300: "cannot be written"}

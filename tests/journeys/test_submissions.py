@@ -52,7 +52,7 @@ def test_validate_names_what_to_type_and_fix_drops_no_order(harness: Cli) -> Non
     for text in (out, err):
         assert "--score-column 'my pred'" in text
     assert "--fix" not in out
-    assert "out.csv: is not written" in err
+    assert "out.csv: not written" in err
     assert harness(*validate, "--score-column", "my pred", "--fix", "out.csv")[0] == 0
     assert Path("out.csv").read_text() == "user,item,my pred\nann,a,1\nann,b,2\nbob,d,1\n"
 

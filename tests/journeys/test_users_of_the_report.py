@@ -92,7 +92,7 @@ def test_who_is_chosen(folder: Path, cli: Cli) -> None:
     }
     assert {*names["random"][0]} == {"ann", "bob", "cid"} - chosen
     assert page_of(cli, "shop", 6) == (text, data)
-    words = "--users 5: there are 6 groups of users", "ask for 6 users or more"
+    words = "--users 5: there are 6 groups of users", "use --users 6 or more"
     is_refused(cli("report", "shop", "--users", "5"), *words)
 
 
@@ -128,7 +128,7 @@ def test_lists_with_other_scores_are_refused(folder: Path, cli: Cli) -> None:
     rows[1:].write_parquet(path)
     is_refused(cli("report", "shop", "--users", "9"), "not all rows are there for model")
     path.unlink()
-    is_refused(cli("report", "shop", "--users", "9"), "holds no recommendations.parquet")
+    is_refused(cli("report", "shop", "--users", "9"), "has no recommendations.parquet")
 
 
 def test_a_metric_of_all_lists_orders_no_users(folder: Path, cli: Cli) -> None:

@@ -63,7 +63,7 @@ def test_items_that_only_the_candidates_have(folder: Path) -> None:
     for scored in (False, True, False):
         assert problems(FULL, one, scored=scored) == []
     ((code, _, message, _),) = problems(FULL.replace("b a", "b zz"), one)
-    assert (code, message) == ("SUB304", '"zz" is no item')
+    assert (code, message) == ("SUB304", '"zz" is not an item')
 
 
 def test_what_submit_writes_is_fit_and_for_an_upload_exact(folder: Path) -> None:

@@ -269,5 +269,5 @@ def test_what_the_header_says_of_the_competition_is_said() -> None:
     lists, true = "user_id,item_ids\n7,1 2\n8,2 1\n", "user_id,item_ids\n7,1\n8,2\n"
     small.write(Path(), {"a.csv": lists, "b.csv": lists.replace("1 2", "2 1"), "s.csv": true})
     found = harness.compare("a.csv", "b.csv", solution="s.csv")
-    (note,) = [note for note in found.notes if "by the columns" in note]
+    (note,) = [note for note in found.notes if "has the columns of" in note]
     assert [word for word in ("KION", "MAP@10", "--metric") if word not in note] == []

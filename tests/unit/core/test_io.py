@@ -41,7 +41,7 @@ def test_a_missing_file_names_what_is_there(tmp_path: Path) -> None:
         "b.csv"
     )
     touch(tmp_path, *(f"{i}.csv" for i in range(9)))
-    with pytest.raises(DataError, match=r"holds: 0.csv, .*7.csv, …$"):
+    with pytest.raises(DataError, match=r"has: 0.csv, .*7.csv, …$"):
         find(path)
     with refusal(DataError, f"the folder {tmp_path}/none does not exist", "[data]"):
         find(tmp_path / "none" / "log.csv")

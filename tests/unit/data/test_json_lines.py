@@ -117,7 +117,7 @@ def test_faults(
 def test_ids_in_lists_of_parquet_need_rows(tmp_path: Path) -> None:
     pl.DataFrame(SEQUENTIAL).write_parquet(tmp_path / "log.parquet")
     words = f'column "is" holds lists, {NO_ID}; if its elements are ids, rows = "is" '
-    with refusal(DataError, f"{words}under [data] makes rows of them"):
+    with refusal(DataError, f"{words}under [data] makes one row per"):
         load(log(tmp_path, events="log.parquet", **LISTS | {"rows": None}))
 
 

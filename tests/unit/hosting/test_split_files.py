@@ -254,7 +254,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert texts(tmp_path / "out", "train.csv") == ["mine"]
     for share in (0.3, 0.5):  # its own may be replaced
         harness.split(config, tmp_path / "new", public_share=share)
-    with refusal(UsageError, "holds train.csv, which an input of this command"):
+    with refusal(UsageError, "holds train.csv, an input of this command"):
         harness.split(config_.read(tmp_path / "new" / "config.toml"), tmp_path / "new")
     assert list(tmp_path.glob(".*")) == []
 

@@ -123,7 +123,7 @@ def test_interactions_by_hand(params: dict[str, Any], ann: list[float]) -> None:
         ({"weights": {"event": -1}}, "the weight of event is -1; expected a number, 0 or more"),
         (
             {"weights": {"event": "x"}},
-            "the weight of event is 'x'; expected a number, 0 or more up",
+            "the weight of event is 'x'; expected a number, 0 or more",
         ),
         ({"weights": {"event": 10**400}}, "the weight of event is 1000"),
         ({"weights": 3}, "weights is 3; expected a table"),

@@ -105,7 +105,7 @@ def test_shown_needs_times_and_a_window(lacking: str) -> None:
     [
         ("dee:a eve:b", {}, ['after the rule "seen in train"', 'users = "all"',
                              "           2  active in the window", "           0  seen in train"]),
-        ("ann:x bob:y cid:z", {}, ['after the rule "with a candidate hit"', "ids alike",
+        ("ann:x bob:y cid:z", {}, ['after the rule "with a candidate hit"', "ids the same way",
                                    "           3  seen in train",
                                    "           0  with a candidate hit", "3  candidates"]),
         ("ann:a bob:b", {"seen_items": "drop"},

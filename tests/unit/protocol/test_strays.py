@@ -103,7 +103,7 @@ def test_first_events_that_are_cut_off_are_noted_with_what_leaves_them_out(tmp_p
     log = f"{small.LOG}bob,c,1970-01-01\n"
     config = small.config(tmp_path, log=log, data={"where": {"time": {"empty": False}}})
     (note,) = make_task(config).data.notes
-    words, told = note.split(": ")
+    words, told = note.split(". ")
     assert words == (
         "8 events run from 2020-01-01 to 2020-01-08, and 1 event is on 1970-01-01, before 18,261 "
         "days without any"

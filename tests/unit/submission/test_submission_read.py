@@ -132,7 +132,8 @@ def test_a_folder_of_parts_is_one_table(tmp_path: Path) -> None:
 REFUSED: list[tuple[str, list[str]]] = [
     ("\n", ["empty", "expected a table"]),
     ("prediction\na b\n", ['one column, "prediction"', "two, the user and the items"]),
-    (WIDE.replace(",", ";"), ['one column, "user;items"', "apart by ';': save it with commas"]),
+    (WIDE.replace(",", ";"),
+     ['one column, "user;items"', "the separator seems to be ';': save it with commas"]),
     ("user,items\nann,a b\nbob,c,d\n", ["line 3 has 3 fields, expected 2 (user, items)"]),
     ("who,Usage\nann,Public\n", ['no column "items"', "--item-column"]),
     ('user,item\nann,a\nann,""\nbob,c\n', ['column "item"', "line 3", "the id is missing"]),

@@ -190,7 +190,7 @@ def test_a_config_says_who_and_what_there_is(tmp_path: Path, users: str) -> None
 
 def test_what_it_is_checked_against_must_be_there(tmp_path: Path) -> None:
     (tmp_path / "articles.csv").write_text(ITEMS)
-    with pytest.raises(DataError, match=r"gone\.csv: there is no such file"):
+    with pytest.raises(DataError, match=r"gone\.csv: the file does not exist"):
         of_tables(tmp_path / "gone.csv")
     with pytest.raises(DataError, match=r's\.csv: no column "id"; allowed: article_id, name'):
         ids(tmp_path / "articles.csv", "id")
