@@ -208,7 +208,7 @@ def test_an_earlier_run_and_an_empty_folder_are_replaced_and_no_other(
     assert (tmp_path / "run" / "result.json").stat().st_size > 2
     small.write(tmp_path, {"run/note.txt": "mine"})
     for name in ("mine", "file", "run"):
-        with refusal(UsageError, f"{name}: exists and is no run folder", "--out"):
+        with refusal(UsageError, f"{name}: exists and is not a run folder", "--out"):
             done.result.write(tmp_path / name)
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.doc"]
     assert (tmp_path / "run" / "note.txt").read_text() == "mine"

@@ -366,7 +366,7 @@ def test_the_page_is_written_elsewhere_and_replaces_nothing_else(
     is_refused(mine, "own.html: already exists and is not a report; name another --out", "--force")
     tells(cli("report", str(demo_run), "--out", str(out)), 0, f"written to {out}")  # once more
     names = {"link.html": "is not a regular file", "/dev/null": "is not a regular file"}
-    names |= {"users.parquet": "is the name of a run's file", "a" * 300: "cannot be written"}
+    names |= {"users.parquet": "a run has a file of this name", "a" * 300: "cannot be written"}
     for name, message in names.items():
         with refusal(UsageError, message):
             command.report(demo_run, tmp_path / name)

@@ -89,7 +89,7 @@ def test_users_without_items(harness: Cli) -> None:
     words = "4 users", "users without true items, which score 0: 2"
     tells(harness("score", *BY_SOLUTION, keep), 0, *words, "0.375000")
     tells(harness("explain", *BY_SOLUTION, "--user", "dee"), 0, "the mean leaves this user out")
-    is_refused(harness("score", *BY_CONFIG, keep), f"leave {keep} out")
+    is_refused(harness("score", *BY_CONFIG, keep), f"remove {keep}")
 
 
 def test_a_file_with_errors_is_not_scored_and_status_is_1(harness: Cli) -> None:

@@ -37,5 +37,5 @@ def test_a_locked_file_of_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("BEGIN EXCLUSIVE")
         monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **k, timeout=0.05))
-        with refusal(DataError, "cannot be read by SQLite: database is locked; end the program"):
+        with refusal(DataError, "cannot be read by SQLite: database is locked; stop the program"):
             load(log(tmp_path, events="x.db::log"))

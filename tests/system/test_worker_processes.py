@@ -118,7 +118,7 @@ def test_a_worker_that_finds_other_data_is_not_used(
     found = run(settings, jobs=2)
     assert [model.name for model in found.models] == ["first", "last"]
     assert caplog.messages == [
-        "a worker process has other data: the files have changed since the run read them: this "
+        "a worker process has other data: the files have changed since the run read them; this "
         "process does the rest of its work"
     ]
 

@@ -108,7 +108,7 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     # That tables are there already is told before anything is read.
     given = small.config(tmp_path)
     (tmp_path / "log.csv").unlink()
-    with refusal(UsageError, "--tables", "per_user.parquet already exists", "that is free"):
+    with refusal(UsageError, "--tables", "per_user.parquet already exists", "another place"):
         run(given, tmp_path / "other", tables=place)
 
 
@@ -156,7 +156,7 @@ IN_MEMORY = "; or run without Spark (--memory sets how much memory to use)"
 @pytest.mark.parametrize(
     ("sections", "told"),
     [
-        (TIME, f"folds, and {ONE_SET}set folds = 1, which is the last fold{IN_MEMORY}"),
+        (TIME, f"folds, but {ONE_SET}set folds = 1, which is the last fold{IN_MEMORY}"),
         (GIVEN, f"{ONE_SET}name one file as valid, and one in [data] events{IN_MEMORY}"),
         (
             TIME | {"data": {"path": "s3a://shop"}},
