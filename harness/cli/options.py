@@ -182,7 +182,7 @@ def config_of(argument: Path | None, option: Path | None, what: str = "CONFIG") 
     """Return the config that is named by an argument or by ``--config``; refuse none, and two."""
     config = _single_config(argument, option)
     if config is None:
-        raise UsageError(f"no config; name one as {what} or with --config CONFIG")
+        raise UsageError(f"no config; name one: {what}, or --config CONFIG")
     return config
 
 

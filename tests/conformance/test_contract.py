@@ -98,7 +98,7 @@ class Repeats(Sound):
         return np.zeros_like(lists)
 
 
-@fails(testing.check_more_places_than_candidates, "rank 3: found 2; no candidate")
+@fails(testing.check_more_places_than_candidates, "rank 3: found 2; there is no candidate")
 class GoesPastTheLast(Sound):
     def spoilt(self, lists: Any, users: Any) -> Any:
         places = np.arange(lists.shape[1], dtype=np.int32)

@@ -139,7 +139,7 @@ def test_a_worker_that_finds_other_code_is_not_used(
     small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN + WRITES})
     run(small.config_of(tmp_path, *models, data={"cache": True}), jobs=2)
     assert caplog.messages[0].startswith(
-        "a worker process has other code: own.py may have changed since its import: the rest "
+        "a worker process has other code: own.py may have changed since its import; this "
     )
 
 
