@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from glob import glob
 from pathlib import Path
 
 import pytest
@@ -40,8 +39,11 @@ def follow(page: str, folder: Path, cli: Cli, capfd: pytest.CaptureFixture[str])
 
 def _typed(command: str, cli: Cli) -> tuple[int, str, str]:
     """Return the exit status, output and errors of a command of a page."""
-    split = shlex.split(command, comments=True)
-    name, *words = [path for word in split for path in sorted(glob(word)) or [word]]
+    name, *words = [
+        path
+        for word in shlex.split(command, comments=True)
+        for path in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
+    ]
     if name == "harness":
         return cli(*words)
     program = sys.executable if name == "python" else name

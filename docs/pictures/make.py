@@ -18,10 +18,9 @@ from rich.text import Text
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-COLUMNS, LINES = 112, 28
+COLUMNS, LINES = 108, 28
 TERMINALS = {
     "run.svg": "harness run events.toml",
-    "compare.svg": "harness compare runs/mine",
     "explain.svg": "harness explain runs/mine",
 }
 """Pictures, and how the commands of the tutorial begin whose output they show."""
