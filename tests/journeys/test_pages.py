@@ -35,10 +35,10 @@ def test_a_page_works_as_written(
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_for_other_machines_have_their_options(page: str) -> None:
-    """Blocks of sh and text in backticks are not run, so their options are looked up."""
+    """Blocks of sh and yaml and text in backticks are not run, so their options are looked up."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    shown = re.findall(r"^(harness .*)$", text, re.M) + re.findall(r"`(harness [^`]*)`", text)
-    for command in shown:
+    shown = re.findall(r"^\s*(?:- run: )?(harness .*)$", text, re.M)
+    for command in [*shown, *re.findall(r"`(harness [^`]*)`", text)]:
         _, name, *words = shlex.split(command, comments=True)
         known = {flag for param in COMMAND.commands[name].params for flag in param.opts}
         flags = [word.partition("=")[0] for word in words if word.startswith("-")]
