@@ -80,10 +80,6 @@ class Draws:
 
     Attributes
     ----------
-    seed, repeat : int
-        Which run and which of its repeats (from 0).
-    hashes : uint64 array
-        `id_hashes` of all user ids, by user position; or a function that returns them.
     used : bool
         Whether the model took a random number. If it took none, all its repeats are equal.
     """
@@ -94,19 +90,19 @@ class Draws:
 
     @property
     def seed(self) -> int:
-        """Which run."""
+        """The seed of the run."""
         self.used = True
         return self._seed
 
     @property
     def repeat(self) -> int:
-        """Which of its repeats."""
+        """The number of the repeat, from 0."""
         self.used = True
         return self._repeat
 
     @property
     def hashes(self) -> UInt64:
-        """What each user's numbers start from."""
+        """The `id_hashes` of all users, by user position; their numbers start from these."""
         self.used = True
         if callable(self._hashes):
             self._hashes = self._hashes()

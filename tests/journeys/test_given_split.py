@@ -200,7 +200,9 @@ def test_where_all_are_new_by_a_space_alone_the_error_says_so(tmp_path: Path) ->
     small.write(tmp_path, {"test.csv": "user,item\nann ,b\n"})
     sections: dict[str, Any] = {"data": {"time": False}, "split": GIVEN | {"valid": "test.csv"}}
     config = small.config(tmp_path, log="user,item\nann,a\nbob,b\n", **sections)
-    with refusal(EmptyEvaluationSetError, 'after the rule "seen in train"', 'such as "ann " like "ann"'):
+    with refusal(
+        EmptyEvaluationSetError, 'after the rule "seen in train"', 'such as "ann " like "ann"'
+    ):
         run(config)
 
 
