@@ -103,7 +103,7 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     *(("recommendations: score, row 1|expected a number", {"lists": {"ann": {"a": 1, "b": score}}})
       for score in (np.array([1, 2]), timedelta(1), "1", 1j, object())),
     ("recommendations: score|has a number that is too large", {"lists": {"ann": {"a": 10**400}}}),
-    ("recommendations: score|found 1180591620717411303424; a score is a 64-bit number",
+    ("recommendations: score|found 1180591620717411303424; a score must be a 64-bit number",
      {"lists": {"ann": {"b": 1, "a": 2**70}}}),
     ("recommendations: row 1|user 'ann' has rank 2 twice; give each rank to one item",
      {"lists": ROWS.assign(rank=[2, 2, 1])}),
