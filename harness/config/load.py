@@ -23,6 +23,14 @@ _EXPECTED = {
     ),
     "list_type": "expected a list, in square brackets",
     "bool_type": "expected true or false",
+    **dict.fromkeys(("int_type", "int_from_float"), "expected a whole number"),
+    "float_type": "expected a number",
+    "string_type": "expected a text",
+    "greater_than_equal": "expected {ge} or more",
+    "greater_than": "expected more than {gt}",
+    "less_than_equal": "expected {le} or less",
+    "less_than": "expected less than {lt}",
+    "too_short": "expected at least {min_length}",
 }
 """What a value should be, where pydantic's words are not those of a config."""
 _SHOWN = 10
@@ -169,7 +177,9 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
             words = fault["ctx"]["expected"].replace(" or ", ",").split(",")
             near = suggest(str(value), [word.strip("' ") for word in words])
             return f"{place} = {in_toml(value)}; {near}"
-    expected = _EXPECTED.get(fault["type"], fault["msg"][0].lower() + fault["msg"][1:])
+    expected = fault["msg"][0].lower() + fault["msg"][1:]
+    if fault["type"] in _EXPECTED:
+        expected = _EXPECTED[fault["type"]].format(**fault.get("ctx", {}))
     return f"{place}: found {in_toml(value)}; {expected}"
 
 

@@ -153,7 +153,7 @@ def submit_run(
         if of_model.fold < of_model.folds:
             split = shlex.join(["harness", "split", str(run.folder / "config.toml")])
             again = f"{split} --out DIR, and submit with the config of fold {of_model.fold} there"
-        more = counted(len(unknown), "user more", "users more")
+        more = counted(len(unknown), "more user", "more users")
         raise UsageError(
             f"{run.folder}: has lists of its {counted(len(evaluated.users), 'evaluated user')}, "
             f'but the competition requires {more}, such as "{printable(unknown[0])}"; fit the '

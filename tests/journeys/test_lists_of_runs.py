@@ -102,7 +102,7 @@ def test_whoever_has_no_list_is_counted_and_the_next_step_gives_them_one(
 ) -> None:
     (folder / "sample_submission.csv").write_text(SAMPLE + "dan,\neve,\n")
     done = cli("submit", "run", "--model", "random", "--repeat", "1", "--out", "own.csv")
-    words = "lists of its 3 evaluated users", "requires 2 users more", 'such as "dan"'
+    words = "lists of its 3 evaluated users", "requires 2 more users", 'such as "dan"'
     is_refused(done, "run: has ", *words)
     assert not (folder / "own.csv").exists()
     next_step = done[2].strip().partition(": harness ")[2]

@@ -101,7 +101,7 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"models": [MODEL, WHOLE | {"of": ["whole"]}]},
          '[[models]] of: "whole" is a base model of "whole"; a model cannot be its own base model'),
         ({"models": [MODEL, WHOLE | {"of": []}]},
-         '[[models]] "whole" of: found []; list should have at least 1 item'),
+         '[[models]] "whole" of: found []; expected at least 1'),
         ({"models": [MODEL, WHOLE | {"of": "popular"}]},
          "[[models]] \"whole\" of: found 'popular'; expected a list, in square brackets"),
         ({"models": [MODEL, WHOLE | {"params": {"models": ["popular"]}}]},
@@ -151,9 +151,9 @@ def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None
 @pytest.mark.parametrize(
     ("section", "key", "value", "start"),
     [
-        ("evaluation", "k", "5", ": found '5'; input should be a valid integer"),
+        ("evaluation", "k", "5", ": found '5'; expected a whole number"),
         ("evaluation", "k", True, ": found true; "),
-        ("evaluation", "k", 0, ": found 0; input should be greater than or eq"),
+        ("evaluation", "k", 0, ": found 0; expected 1 or more"),
         ("evaluation", "seed", 2**63, f": found {2**63}; "),
         ("evaluation", "require_hit", "no", ": found 'no'; "),
         ("evaluation", "metrics", ["MAP@12", 3], ".1: found 3; "),
@@ -234,7 +234,7 @@ def test_overrides(tmp_path: Path, override: str, place: str, value: Any) -> Non
             (f"{key}=5", f"--set {key}=5: no such key; name one, such as evaluation.k=5")
             for key in ("models.0", "models.2.repeats", "data.path.x")
         ),
-        ("evaluation.k=five", "[evaluation] k: found 'five'; input should be a valid integer"),
+        ("evaluation.k=five", "[evaluation] k: found 'five'; expected a whole number"),
     ],
 )
 def test_bad_overrides_are_named(tmp_path: Path, override: str, message: str) -> None:
@@ -298,7 +298,7 @@ def test_what_is_no_space(value: Any, message: str) -> None:
         ({"split": {"strategy": "given", "valid": "x"}},
          "[tune] split strategy is 'given'; allowed: time, last_n, fraction"),
         ({"split": {"strategy": "last_n", "n": 0}},
-         "[tune] split.n: found 0; input should be greater than or equal to 1"),
+         "[tune] split.n: found 0; expected 1 or more"),
     ],
 )  # fmt: skip
 def test_what_tune_may_not_hold(tune: Any, message: str) -> None:
