@@ -327,7 +327,7 @@ def _toml(draft: Draft, split: Mapping[str, Any], log: Path) -> str:
     """Return the config as text, every line that you may want to change with a comment."""
     comments = _COMMENTS | draft.comments
     lines = [
-        f"# Made by harness init of {printable(log.name)}; docs/config.md has every key.",
+        f"# Written by harness init from {printable(log.name)}. All keys are in docs/config.md.",
         "[data]",
         'layout = "table"',
         *(

@@ -134,7 +134,7 @@ def conventions_sheet() -> Sheet:
         for name, c in CONVENTIONS.items()
     ]
     case = f"list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
-    titles = ["convention", "divisor D", "repeated item", "users averaged", case, "who uses it"]
+    titles = ["convention", "divisor D", "repeated item", "users averaged", case, "used by"]
     return Sheet([Column(title, str, "name") for title in titles], rows, kept=2)
 
 

@@ -178,7 +178,7 @@ def convention_columns(title: str) -> list[Column[OnConvention]]:
     return [
         Column("convention", lambda c: c.name, "name"),
         Column(title, lambda c: "not counted" if c.value is None else number(c.value, _DIGITS)),
-        Column("who prints it", lambda c: c.tools, "words"),
+        Column("used by", lambda c: c.tools, "words"),
         Column("divisor D", lambda c: c.divisor, "words"),
         Column("repeated item", lambda c: c.repeats, "words"),
     ]

@@ -143,7 +143,7 @@ RULES = (
     item_rule(
         "SUB316",
         "gap in ranks",
-        "no item has the rank before {value}, so this position is empty",
+        "the rank before {value} is missing, so its position is empty",
         "write ranks 1, 2, 3 …",
         severity="warning",
         example=BY_RANK.replace(",2\n", ",3\n").encode(),
