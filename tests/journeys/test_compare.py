@@ -200,6 +200,18 @@ def test_a_gate_needs_no_scores_for_the_first_metric(runs: Path, tmp_path: Path)
 # The commands on runs.
 
 
+def test_the_option_for_pairs_is_named_below_the_verdicts_but_by_quiet(
+    runs: Path, cli: Cli
+) -> None:
+    command = "compare", str(runs / "runs/all"), "--all-pairs"
+    hint = "more  add --pairs to print all differences with their intervals\n"
+    assert [cli(*command, *more)[1].endswith(hint) for more in ((), ("-q",), ("--pairs",))] == [
+        True,
+        False,
+        False,
+    ]
+
+
 def test_the_command_check(runs: Path, cli: Cli) -> None:
     one = str(runs / "runs/one")
     tells(cli("check", one, "--at-least", "MAP@3 of popular >= 0"), 0, "PASSED  1 condition\n")
