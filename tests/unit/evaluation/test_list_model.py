@@ -55,7 +55,7 @@ def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "ann", "note"),
     [
-        ("user,rank,item\nann,1,\nann,2,b\nbob,1,a\n", [None, "b"], "SUB316 no item has the"),
+        ("user,rank,item\nann,1,\nann,2,b\nbob,1,a\n", [None, "b"], "SUB316 the rank before"),
         ("user,item\nann,\nann,b\nbob,a\n", ["b"], "SUB301 a row has no item"),
         ("user,item\nann,b\nbob,a\nann,a\n", ["b", "a"], "SUB319 the row of"),
         ("user,items\nann,zzz b\nbob,a\ncid,\n", ["", "b"], "1 position"),
