@@ -13,12 +13,12 @@ RUN pip wheel --no-cache-dir --wheel-dir /wheels /source
 
 FROM python:3.11-slim
 RUN --mount=from=build,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-index --find-links /wheels submission-harness
+    pip install --no-cache-dir --no-index --find-links /wheels /wheels/submission_harness-*.whl
 WORKDIR /work
 COPY configs configs
 COPY data data
-# Caches go to a folder that every user may write.
+# Caches go to a folder that every user may write. The user is nobody; hosts may demand a number.
 ENV HOME=/tmp
-USER nobody
+USER 65534
 ENTRYPOINT ["harness"]
 CMD ["run", "configs/demo.toml", "--out", "/tmp/run"]
