@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo dev test test-full conformance system nightly coverage mutants browser spark compiler gone release-check lint docs pages pictures bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
+.PHONY: demo dev test test-full conformance system nightly coverage mutants browser spark compiler gone release-check lint docs links pages pictures bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
 
 demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
@@ -68,10 +68,15 @@ lint: $(VENV)/.installed-dev
 pictures: $(VENV)/.installed-dev browser
 	$(BIN)/python docs/pictures/make.py
 
+SPHINX := PYTHONPATH=docs $(BIN)/python -m sphinx --quiet
 # The site, in build/site: pages that follow from the code, the gallery executed, warnings as errors.
 docs: pages $(VENV)/.installed-docs
 	rm -rf build/site docs/examples
-	PYTHONPATH=docs $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs build/site
+	$(SPHINX) --fail-on-warning --keep-going docs build/site
+
+# The links that leave the site, one request each.
+links: pages $(VENV)/.installed-docs
+	$(SPHINX) -b linkcheck -D plot_gallery=0 docs build/links
 
 pages: $(VENV)/.compiled
 	PYTHONPATH=docs $(BIN)/python -m pages

@@ -5,9 +5,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from sphinx.application import Sphinx
-
 from pages import commands
+from sphinx.application import Sphinx
 
 DOCS = Path(__file__).resolve().parent
 PROJECT = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]

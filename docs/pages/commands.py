@@ -42,7 +42,9 @@ class Markdown:
     def write_dl(self, rows: Sequence[tuple[str, str]], **_: Any) -> None:
         """Write options, each with an anchor."""
         for option, text in rows:
-            self.parts.append(f":::{{option}} {option}\n:no-contents-entry:\n\n{_escaped(text)}\n:::")
+            self.parts.append(
+                f":::{{option}} {option}\n:no-contents-entry:\n\n{_escaped(text)}\n:::"
+            )
 
 
 def _escaped(text: str) -> str:
