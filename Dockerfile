@@ -1,4 +1,4 @@
-# The demo, as a user without rights, with a root file system that may be read-only:
+# The demo, as a user without rights:
 #   docker build -t submission-harness .
 #   docker run --rm submission-harness
 # Your own log, config and runs, all in this folder, as yourself:
