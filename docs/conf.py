@@ -25,7 +25,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["pictures", "gallery/*.md", "static"]
+exclude_patterns = ["pictures", "gallery", "static"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
@@ -35,6 +35,7 @@ napoleon_use_ivar = True
 napoleon_use_param = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.sphx-glr-script-out) > div.highlight pre"
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "navigation_with_keys": False,
@@ -52,6 +53,7 @@ html_copy_source = False
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "examples",
+    "copyfile_regex": r"index\.rst",
     "filename_pattern": r"\.py$",
     "download_all_examples": False,
     "show_memory": False,
