@@ -66,7 +66,7 @@ lint: $(VENV)/.installed-dev
 
 # The pictures of the README, from a real run and its page in a browser.
 pictures: $(VENV)/.installed-dev browser
-	$(BIN)/python docs/pictures/make.py
+	PYTHONPATH=docs $(BIN)/python docs/pictures/make.py
 
 SPHINX := PYTHONPATH=docs $(BIN)/python -m sphinx --quiet
 # The site, in build/site: pages that follow from the code, the gallery executed, warnings as errors.

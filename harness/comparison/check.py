@@ -80,8 +80,10 @@ class Condition:
     ----------
     condition : str
         As it was written.
-    value, bound : float, optional
-        The mean of the model, and what it is held against; None of a model that failed.
+    value : float, optional
+        The mean of the model; None of a model that failed.
+    bound : float, optional
+        What it is held against; None of a model that failed.
     error : str, optional
         What a model raised that failed, this one or the other.
     p_adjusted : float, optional

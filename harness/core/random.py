@@ -80,13 +80,8 @@ class Draws:
 
     Attributes
     ----------
-    seed, repeat : int
-        Which run and which of its repeats (from 0).
-    hashes : uint64 array
-        `id_hashes` of all user ids, indexed by user position; or what returns them when they are
-        first asked for.
     used : bool
-        Whether anything was asked of it: of a model that asks nothing, every repeat is the same.
+        Whether a model asked for anything; if not, all its repeats are equal.
     """
 
     def __init__(self, seed: int, repeat: int, hashes: UInt64 | Callable[[], UInt64]) -> None:
@@ -95,19 +90,19 @@ class Draws:
 
     @property
     def seed(self) -> int:
-        """Which run."""
+        """The seed of the run."""
         self.used = True
         return self._seed
 
     @property
     def repeat(self) -> int:
-        """Which of its repeats."""
+        """The number of the repeat, from 0."""
         self.used = True
         return self._repeat
 
     @property
     def hashes(self) -> UInt64:
-        """What each user's numbers start from."""
+        """The `id_hashes` of all users, by user position; their numbers start from these."""
         self.used = True
         if callable(self._hashes):
             self._hashes = self._hashes()

@@ -228,6 +228,14 @@ class Layout:
 
     Attributes
     ----------
+    name : str
+        The name in runs and reports.
+    events : tuple of EventTable
+        What `events` returns; the rows of all tables are events.
+    users : AttributeTable, optional
+        What `attributes` returns for users.
+    items : AttributeTable, optional
+        The same for items.
     candidates : {"catalogue", "shown", "train"}
         What may be recommended unless the config says otherwise: every item of the
         items table, those first shown in the window, or the items seen in training.

@@ -115,7 +115,7 @@ class Train:
 
     @cached_property
     def user_starts(self) -> Int64:
-        """Where each user's events begin in `events`: one offset a user, and the end."""
+        """Where each user's events begin in `events`, one offset per user, and where they end."""
         return _kept(self.events.user_starts(len(self.user_ids)))
 
     @lent
@@ -128,9 +128,9 @@ class Train:
 
     @lent
     def frame(self) -> pl.DataFrame:
-        """The events as a frame: user, item (str), time (datetime), kind (str), value (float).
+        """The events as a frame of user, item, kind (str), time (datetime) and value (float).
 
-        There are values where [data] value names a column of them.
+        It has values if ``[data] value`` names their column.
         """
         columns = {
             USER: self.user_ids.gather(self.events.user),

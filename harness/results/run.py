@@ -354,7 +354,7 @@ class Run(Shown):
 
     @property
     def plot(self) -> Plots:
-        """The charts of the run: ``result.plot.forest()``; see `harness.results.plots.Plots`."""
+        """The charts of the run (`harness.results.plots.Plots`), as ``result.plot.forest()``."""
         from harness.results.plots import Plots  # slow to import, as matplotlib is
 
         return Plots(self.record, lambda: self.values_by_user)

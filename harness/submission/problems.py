@@ -34,10 +34,14 @@ class Problem:
         What stands there, cut, and what cannot be seen as its code.
     known : str, optional
         The known id that it means, if one does.
-    count, lines : int
-        How many there are, and lines with any.
-    message, hint : str
-        What is wrong with the first, and how to mend it.
+    count : int
+        How many there are.
+    lines : int
+        How many lines have any.
+    message : str
+        What is wrong with the first.
+    hint : str
+        How to mend it.
     places : tuple of Place
         The first of them.
     fixed : bool

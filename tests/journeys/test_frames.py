@@ -175,13 +175,3 @@ def test_the_example_of_the_docs_runs(here: Path) -> None:
     small.write(here, {"notebook.py": block})
     of = runpy.run_path("notebook.py")["result"]
     assert {model.name for model in of.models} == {"latest", "popular", "random"}
-
-
-def test_the_notebook_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of its section, one block after the other, on the sample that it names."""
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = page.partition("## In a notebook\n")[2].partition("\n## ")[0]
-    small.write(tmp_path, {"notebook.py": "".join(code(section))})
-    monkeypatch.chdir(ROOT)
-    of = runpy.run_path(str(tmp_path / "notebook.py"))["result"]
-    assert {model.name for model in of.models} == {"popular", "repurchase", "random"}

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from test_imports import LAYERS, ROOT
 
+import harness
+
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/how-to/*.md"), *ROOT.glob("[a-z]*/*.md")})
 NOT_OURS = {"config.toml", "module.py", "my_metrics.py", "my_model.py", "path/to/module.py"}
 NOT_OURS |= {"setup.py", "shop/shop.toml", "my_layout.py", "events.toml"}
@@ -91,6 +93,12 @@ def test_a_walk_has_its_files_and_goes_down(walk: str) -> None:
         assert all(above <= floor for _, above in callers), line
         callers.append((indent, floor))
     assert total == [number]
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\.\. auto\w+:: harness\.(\w+)(?:\(\))?$", page, flags=re.M)
+    assert sorted(named) == harness.__all__
 
 
 def test_every_variable_of_the_environment_is_documented() -> None:
