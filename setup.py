@@ -49,9 +49,9 @@ def readme() -> str:
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     repository, tag = project.get("urls", {}).get("Repository"), f"v{project['version']}"
     if repository is None:
-        text = re.sub(r"<p>.*?</p>\n\n", "", text, flags=re.DOTALL)
+        text = re.sub(r"!\[[^]]*\]\((?!https:)[^)]*\)\n\n", "", text)
         return re.sub(r"\[([^]]*)\]\((?!https:)[^)]*\)", r"\1", text)
-    text = re.sub(r'src="(?!https:)', f'src="{repository}/raw/{tag}/', text)
+    text = re.sub(r"(!\[[^]]*\]\()(?!https:)", rf"\1{repository}/raw/{tag}/", text)
     return re.sub(r"\]\((?!https:)", f"]({repository}/blob/{tag}/", text)
 
 
