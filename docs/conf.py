@@ -44,6 +44,7 @@ html_theme_options = {
     "footer_end": [],
 }
 html_context = {"default_mode": "auto"}
+html_sidebars = {"tutorial": [], "index": []}  # no other pages belong to them
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_use_index = False
