@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 EDITABLE := $(PIP) --no-build-isolation --editable
 WORKERS ?= 2
 
-.PHONY: demo dev test test-full conformance system nightly coverage mutants browser spark compiler gone wheels lint docs pages pictures bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
+.PHONY: demo dev test test-full conformance system nightly coverage mutants browser spark compiler gone release-check lint docs links pages pictures bench bench-tiny peers peers-neighbours fuzz fuzz-asan clean
 
 demo: $(VENV)/.compiled
 	$(BIN)/harness run configs/demo.toml
@@ -68,10 +68,15 @@ lint: $(VENV)/.installed-dev
 pictures: $(VENV)/.installed-dev browser
 	PYTHONPATH=docs $(BIN)/python docs/pictures/make.py
 
+SPHINX := PYTHONPATH=docs $(BIN)/python -m sphinx --quiet
 # The site, in build/site: pages that follow from the code, the gallery executed, warnings as errors.
 docs: pages $(VENV)/.installed-docs
 	rm -rf build/site docs/examples
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs build/site
+	$(SPHINX) --fail-on-warning --keep-going docs build/site
+
+# The links that leave the site, one request each.
+links: pages $(VENV)/.installed-docs
+	$(SPHINX) -b linkcheck -D plot_gallery=0 docs build/links
 
 pages: $(VENV)/.compiled
 	PYTHONPATH=docs $(BIN)/python -m pages
@@ -118,21 +123,33 @@ fuzz-asan: $(VENV)/.installed-dev
 	        tests/system/fuzz/fuzz_events.py \
 	    || { cat $(ASAN)/report.*; exit 1; }
 
-# The wheel of this Python, for Linux with this machine's C library or a later one, and a look at it
-# where no compiler is found. .github/workflows/wheels.yml makes those of other systems and versions.
-WHEEL_USER := build/wheels/user
+# What a release has to hold: the source distribution is what is committed, the wheel is made of it,
+# both show on a package index, and where only the wheel is installed, without a compiler, the demo
+# has the figures of this folder to the last bit. Both are left in dist/; the wheel is for this
+# Python and Linux. .github/workflows/wheels.yml makes those of other systems and versions.
+RELEASE := build/release
+WHEEL_USER := $(RELEASE)/user
 SAMPLE := data/hm-sample/sample_submission.csv.gz
-wheels: $(VENV)/.installed-dev
-	rm -rf dist build/wheels
-	$(BIN)/python -m build --outdir build/wheels
-	PATH="$(abspath $(BIN)):$$PATH" auditwheel repair --strip --wheel-dir dist build/wheels/*.whl
+MADE := PKG-INFO|setup.cfg|[^/]*\.egg-info/.*
+release-check: $(VENV)/.installed-dev
+	rm -rf dist $(RELEASE) *.egg-info
+	$(BIN)/python -m build --outdir $(RELEASE)
+	git ls-files | LC_ALL=C sort > $(RELEASE)/committed
+	tar -tf $(RELEASE)/*.tar.gz | sed 's,^[^/]*/,,' | grep -vE '/$$|^$$|^($(MADE))$$' | LC_ALL=C sort > $(RELEASE)/source
+	diff $(RELEASE)/committed $(RELEASE)/source
+	PATH="$(abspath $(BIN)):$$PATH" auditwheel repair --strip --wheel-dir dist $(RELEASE)/*.whl
 	$(BIN)/auditwheel show dist/*.whl
-	mv build/wheels/*.tar.gz dist
+	mv $(RELEASE)/*.tar.gz dist
+	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv $(WHEEL_USER)
 	$(WHEEL_USER)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	$(BIN)/harness run configs/demo.toml --fresh --quiet --out $(RELEASE)/here
 	export PATH="$(abspath $(WHEEL_USER))/bin"; \
-	    harness run configs/demo.toml --out $(WHEEL_USER)/run && \
+	    harness run configs/demo.toml --fresh --out $(RELEASE)/there && \
 	    harness validate $(SAMPLE) --sample $(SAMPLE)
+	for run in here there; do \
+	    sed '/"seconds": {/,/}/d' $(RELEASE)/$$run/result.json > $(RELEASE)/$$run/figures.json; done
+	cmp $(RELEASE)/here/figures.json $(RELEASE)/there/figures.json
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/run_all.py

@@ -53,7 +53,7 @@ def main() -> None:
 def built(place: Path) -> Path:
     """Return a wheel of this source, built as pip builds it: in an environment of its own.
 
-    At the tiny size it is the one that `make wheels` left, if there is one.
+    At the tiny size it is the one that `make release-check` left, if there is one.
     """
     if TINY and (wheels := list((ROOT / "dist").glob("*.whl"))):
         return wheels[0]

@@ -2,33 +2,40 @@
 
 import os
 import re
-import subprocess
-import sys
+import tomllib
 from pathlib import Path
 
+from pages import commands
 from sphinx.application import Sphinx
 
-from harness.cli import app
-
-os.environ["HARNESS_ROOT"] = str(Path(__file__).resolve().parent.parent)
+DOCS = Path(__file__).resolve().parent
+PROJECT = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+REPOSITORY = PROJECT.get("urls", {}).get("Repository")
+os.environ["HARNESS_ROOT"] = str(DOCS.parent)
 """Where the gallery finds data/."""
 
-project = "submission-harness"
+project = PROJECT["name"]
 html_title = project
+highlight_language = "text"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["pictures", "gallery/*.md"]
+exclude_patterns = ["pictures", "gallery", "static"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+napoleon_use_param = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.sphx-glr-script-out) > div.highlight pre"
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "navigation_with_keys": False,
@@ -36,14 +43,24 @@ html_theme_options = {
     "footer_start": [],
     "footer_end": [],
 }
+html_context = {"default_mode": "auto"}
+html_sidebars = {"tutorial": [], "index": []}  # no other pages belong to them
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_use_index = False
+html_domain_indices = False
 html_show_sourcelink = False
 html_copy_source = False
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "examples",
+    "copyfile_regex": r"index\.rst",
     "filename_pattern": r"\.py$",
     "download_all_examples": False,
     "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 3600,
     "abort_on_example_error": True,
     "within_subsection_order": "FileNameSortKey",
 }
@@ -54,26 +71,21 @@ suppress_warnings = [
 
 
 def _prepared(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Put the commands' help into their page; make links that leave docs/ the paths they name."""
+    """Put the commands into their page; links that leave docs/ lead to the repository.
+
+    It is the Repository of [project.urls]; without one, the path stands there.
+    """
+
+    def outside(link: re.Match[str]) -> str:
+        path = Path(os.path.normpath((DOCS / page).parent / link[2]))
+        if path.is_relative_to(DOCS):
+            return link[0]
+        name = path.relative_to(DOCS.parent).as_posix()
+        return f"[{link[1]}]({REPOSITORY}/blob/main/{name})" if REPOSITORY else f"`{name}`"
+
     if page == "cli":
-        source[0] += _help()
-    source[0] = re.sub(
-        r"\[([^\]]*)\]\(\.\./([^)]*)\)",
-        lambda link: link[1] if link[1].startswith("`") else f"`{link[2]}`",
-        source[0],
-    )
-
-
-def _help() -> str:
-    """Return what each command prints with --help."""
-    plain = os.environ | {"COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb"}
-    pages = []
-    for command in app.registered_commands:
-        name = command.name or command.callback.__name__.strip("_")
-        call = [sys.executable, "-m", "harness", name, "--help"]
-        text = subprocess.run(call, env=plain, capture_output=True, text=True, check=True).stdout
-        pages.append(f"\n## {name}\n\n```\n{text.strip()}\n```\n")
-    return "".join(pages)
+        source[0] += commands.page()
+    source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)#]*)[^)]*\)", outside, source[0])
 
 
 def setup(app: Sphinx) -> None:

@@ -1,8 +1,10 @@
-"""The Markdown of the repository: files, modules and layers that it names are there."""
+"""The documents of the repository: files, modules and layers that they name are there."""
 
 import json
 import pkgutil
 import re
+import runpy
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from test_imports import LAYERS, ROOT
 
 import harness
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md"), *ROOT.glob("*/README.md")])
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/how-to/*.md"), *ROOT.glob("[a-z]*/*.md")})
 NOT_OURS = {"config.toml", "module.py", "my_metrics.py", "my_model.py", "path/to/module.py"}
 NOT_OURS |= {"setup.py", "shop/shop.toml", "my_layout.py", "events.toml"}
 """What a user or another project writes, or a run leaves."""
@@ -33,11 +35,31 @@ def test_files_that_are_named_exist() -> None:
             assert beside or ("/" not in path and path in NAMES), f"{page}: {path}"
 
 
+def anchors(page: Path) -> set[str]:
+    """Return what links call the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_lead_somewhere() -> None:
+    link = re.compile(r"\]\((?!https:)([^)#\s]*)#?([^)\s]*)")
     for page in PAGES:
-        for link in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
-            there = link.startswith("https:") or (page.parent / link).exists()
-            assert there, f"{page}: {link}"
+        for path, anchor in link.findall(page.read_text(encoding="utf-8")):
+            there = page.parent / path if path else page
+            assert there.exists(), f"{page}: {path}"
+            assert not anchor or anchor in anchors(there), f"{page}: {path}#{anchor}"
+
+
+def test_a_package_index_gets_no_link_that_leads_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    text = runpy.run_path("setup.py")["readme"]()
+    assert re.findall(r"\]\((?!https:)[^)]*|^!.*", text, flags=re.M) == []
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.+)$", citation, flags=re.M) == [project["version"]]
 
 
 def test_modules_that_are_named_can_be_imported() -> None:
