@@ -26,7 +26,7 @@ Write a metric as `Name(parameter=value)@k`; you can omit defaults.
 """
 
 _OWN = """
-## Your own metric
+## Your own
 
 Write a function of (hits, n_relevant, k) for one user, and name it by its import path. With this
 function in `my_metrics.py` next to the config (or the notebook), the metric is
