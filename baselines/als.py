@@ -18,24 +18,24 @@ if find_spec("implicit") is None:
 
 @dataclass(eq=False)
 class ALS(FactorModel):
-    """Vectors of users and items that explain who had what, a missing pair weighing least.
+    """Matrix factorization by alternating least squares on implicit feedback.
 
     Hu, Koren and Volinsky (2008), solved by conjugate gradients (Takács, Pilászy and Tikk 2011) in
     `implicit`. Users without items in the window get no list; candidates without events are in
-    nobody's list.
+    no list.
 
     Parameters
     ----------
     factors : int
         Numbers in a vector.
     iterations : int
-        How often the users' vectors are solved for, and then the items'.
+        How often it solves for the users' vectors and then the items'.
     regularization : float
-        What the squared lengths of the vectors cost; from 0.
+        The penalty on the squared lengths of the vectors; 0 or more.
     alpha : float
-        What an event adds to the confidence in its pair.
+        How much an event adds to the confidence in its pair.
     seed : int
-        Of the vectors at the start.
+        The seed of the first vectors.
 
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.

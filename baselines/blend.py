@@ -27,23 +27,23 @@ _LAST = 20
 
 @dataclass(eq=False)
 class Blend(Ensemble):
-    """Candidates by Σ over base models of weight / (constant + rank), ranks from 1; most first.
+    """Reciprocal rank fusion: candidates by Σ over base models of weight / (constant + rank).
 
-    A candidate that a model does not list has nothing of it; ties go by item id ascending. Only
-    ranks count, so the models' scores need not be alike. Source: Cormack, Clarke and Büttcher,
-    Reciprocal rank fusion outperforms Condorcet and individual rank learning methods, SIGIR 2009,
-    with constant 60 and without weights.
+    Ranks start at 1. A model that does not list a candidate adds 0; ties go by item id ascending.
+    Only ranks count, so the models' scores can have different scales. Source: Cormack,
+    Clarke and Büttcher, Reciprocal rank fusion outperforms Condorcet and individual rank learning
+    methods, SIGIR 2009, with constant 60 and without weights.
 
     Parameters
     ----------
     models : list of recommenders
         The base models; in a config: ``of``.
     weights : list of float, optional
-        One for each model, above 0; 1 by default.
+        The weight of each model, above 0; 1 by default.
     depth : int
-        How many ranks of each model's list count; never fewer than are asked for.
+        How many ranks of each model's list count; at least k.
     constant : float
-        From 0; the larger, the less the first ranks stand out.
+        0 or more; the larger it is, the less the first ranks dominate.
 
     Examples
     --------

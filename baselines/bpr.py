@@ -18,24 +18,24 @@ if find_spec("implicit") is None:
 
 @dataclass(eq=False)
 class BPR(FactorModel):
-    """Vectors of users and items, learnt from pairs: one item that the user had, one that not.
+    """Bayesian personalized ranking: vectors learned from pairs of an item with and one without.
 
     Rendle, Freudenthaler, Gantner and Schmidt-Thieme (2009), by stochastic gradients in `implicit`,
-    in one thread, since several would write over each other in another order every time. Users
-    without items in the window get no list; candidates without events are in nobody's list.
+    in one thread, as several threads would give different results in each run. Users without
+    items in the window get no list; candidates without events are in no list.
 
     Parameters
     ----------
     factors : int
         Numbers in a vector.
     iterations : int
-        How often as many pairs are drawn as there are entries.
+        Rounds; each draws as many pairs as there are entries.
     learning_rate : float
         How far a pair moves its vectors; above 0.
     regularization : float
-        What the squared lengths of the vectors cost; from 0.
+        The penalty on the squared lengths of the vectors; 0 or more.
     seed : int
-        Of the vectors at the start and of the pairs.
+        The seed of the first vectors and of the pairs.
 
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.

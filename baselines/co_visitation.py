@@ -39,13 +39,13 @@ class _Prepared(NamedTuple):
 
 @dataclass(eq=False)
 class CoVisitation(FromSums):
-    """Σ over the items i of the last basket of the weight of i → j, divided by i's own weight.
+    """Candidates j by Σ over the items i of the last basket of weight(i → j) / weight(i).
 
-    A pair i → j counts whenever a user has j with i or within some days after it: directional, as
-    what is bought after a camera is not what is bought before. It counts 2^(−gap / half-life), and
-    less the longer ago it was: the co-visitation matrix of OTTO's best entries (Kaggle, 2023;
-    Linden, Smith and York 2003 for its undirected kin). Users without events get no list, nor do
-    those whose basket was followed by nothing.
+    A pair i → j counts if a user has j together with i or within some days after it. Direction
+    matters: people buy other things after a camera than before it. A pair counts
+    2^(−gap / half-life), and less if it is old: the co-visitation matrix of OTTO's best entries
+    (Kaggle, 2023; Linden, Smith and York 2003 for the undirected form). Users without events, or
+    with nothing after the items of their basket, get no list.
 
     What a pair counts is rounded to a multiple of a power of 2, the smallest of which all pairs of
     i, were they all the heaviest that i can have, fit into 62 bits: so sums are exact, whatever
@@ -54,17 +54,17 @@ class CoVisitation(FromSums):
     Parameters
     ----------
     within_days : float
-        How long after i its pairs are looked for.
+        How many days after i an item j still makes a pair.
     gap_half_life_days : float
-        In which a pair's weight halves as the days between i and j grow.
+        The days between i and j that halve a pair's weight.
     half_life_days : float, optional
-        In which a pair's weight halves as it grows old; None: it does not.
+        The age that halves a pair's weight; None: age does not matter.
     window_days : float, optional
         Only events of the last so many days make pairs; all by default.
     basket_days : float
-        The last basket is what the user had less than so many days before the last event.
+        The last basket has the items of this many days up to the user's last event.
     neighbours : int
-        How many j each i keeps, the heaviest ones.
+        How many j each i keeps, those with the largest weight.
     """
 
     # No parameters of the model: they change no list, only memory and time.

@@ -17,7 +17,7 @@ from harness.models.similarity import documents
 
 @dataclass(eq=False)
 class ContentKNN(ItemVotes, InteractionWeights, ItemFeatures):
-    """Collaborative filtering for candidates that nobody has met yet.
+    """Item kNN carried to new candidates by the similarity of their attributes.
 
     The items of a user's history and their `neighbours` (cosine over who had them) are each
     carried to their `carried` most similar candidates (cosine over attributes); a candidate that

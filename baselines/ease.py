@@ -25,7 +25,7 @@ class EASE(InteractionWeights):
 
     Steck (2019), "Embarrassingly shallow autoencoders for sparse data": P = (XᵀX + λI)⁻¹, in
     closed form and exact. Users without items in the window get no list; candidates without
-    events are in nobody's list.
+    events are in no list.
 
     Parameters
     ----------

@@ -13,11 +13,11 @@ from harness.models.similarity import SETTINGS, documents
 
 @dataclass(eq=False)
 class ItemKNN(ItemVotes, ItemNeighbours, LeastSimilarity, InteractionWeights):
-    """Σ over the user's items of their similarity with the candidate, neighbours alone.
+    """Candidates by Σ of their similarity with the user's items; only neighbours count.
 
     Item-based top-N recommendation (Deshpande and Karypis 2004), with the variants that Ferrari
-    Dacrema, Cremonesi and Jannach (2019) found hard to beat. An item is no neighbour of itself.
-    Users without items in the window, and those whose items have no neighbour, get no list.
+    Dacrema, Cremonesi and Jannach (2019) found hard to beat. An item is not its own neighbour.
+    Users without items in the window, or whose items have no neighbour, get no list.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ItemKNN(ItemVotes, ItemNeighbours, LeastSimilarity, InteractionWeights):
         What an item says of candidates is divided by its sum, so that all items say as much: after
         neighbours are chosen.
     min_similarity : float, optional
-        Items less alike than that are no neighbours.
+        Items with less similarity are not neighbours.
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """

@@ -14,22 +14,22 @@ from harness.models.factors import FactorModel, Vectors
 
 @dataclass(eq=False)
 class NMF(FactorModel):
-    """W H, the nearest product of two matrices without negative entries.
+    """Non-negative matrix factorization: users × items as a product W H.
 
     Lee and Seung (1999), by coordinate descent (scikit-learn's NMF, Cichocki and Phan 2009) from
     the start of Boutsidis and Gallopoulos (2008, NNDSVD). Users without items in the window get
-    no list; candidates without events are in nobody's list.
+    no list; candidates without events are in no list.
 
     Parameters
     ----------
     factors : int
-        How many; at most as many as there are users and items.
+        The number of factors; at most the number of users and of items.
     regularization : float
-        Of both matrices (scikit-learn's alpha_W, the other alike).
+        The penalty on both matrices (scikit-learn's alpha_W and alpha_H).
     iterations : int
-        At most so many.
+        The most iterations.
     seed : int
-        Of what the start of the descent is drawn with.
+        The seed of the start of the descent.
 
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.

@@ -13,7 +13,7 @@ from harness.models.sums import FromSums, Steps
 class Popular(OneOrder, EventWeights, FromSums):
     """Candidates by their number of events, most first; ties by item id ascending.
 
-    Where fewer than k candidates have events, the rest of the list is empty.
+    If fewer than k candidates have events, the rest of the list is empty.
 
     Parameters
     ----------

@@ -24,21 +24,21 @@ from harness.models.topk import fill, first_of
 
 @dataclass(eq=False)
 class PopularBySegment(EventWeights, FromSums):
-    """Candidates by their events within the user's segment, filled up with those of most overall.
+    """Candidates by their events in the user's segment, then by all events.
 
     Age groups with last week's sales were the usual start on H&M (Kaggle, 2022). A segment's
-    score is its own events plus `prior` times the candidate's share of all events, so that small
-    segments lean on everybody. Users whose segment is unknown get the overall list.
+    score is its own events plus `prior` times the candidate's share of all events, so small
+    segments rely more on all users. Users with an unknown segment get the overall list.
 
     Parameters
     ----------
     column : str
-        Of the users' table.
+        A column of the users' table.
     bins : sequence of numbers, optional
         The column is a number, cut at these edges: ``[25, 40]`` makes below 25, 25 to below 40,
         and from 40. Without bins each value is a segment.
     prior : float
-        In events; 0 or more.
+        The weight of all events, in events; 0 or more.
     window_days, half_life_days, weights, values : optional
         Which events count and how much: `harness.models.base.Train.event_weights`.
     """

@@ -19,12 +19,12 @@ class PureSVD(FactorModel):
 
     Cremonesi, Koren and Turrin (2010). Solved by ARPACK to machine precision (scikit-learn's
     TruncatedSVD), from a start of fixed numbers. Users without items in the window get no list;
-    candidates without events are in nobody's list.
+    candidates without events are in no list.
 
     Parameters
     ----------
     factors : int
-        How many singular values; all where there are fewer.
+        How many singular values; all if there are fewer.
 
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.

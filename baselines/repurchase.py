@@ -19,14 +19,14 @@ from harness.models.topk import excluded_rows, fill
 
 @dataclass(eq=False)
 class Repurchase(FromSums):
-    """The user's own candidates by latest event (ties by item id), filled up with popular ones.
+    """The user's own items, latest first (ties by item id), then popular ones.
 
     People buy the same article again: on H&M this rule alone beat most first submissions.
 
     Parameters
     ----------
     window_days : float
-        The list is filled with the candidates of most events in the last so many days.
+        The rest of the list has the candidates with the most events in this many last days.
     """
 
     window_days: float = 7

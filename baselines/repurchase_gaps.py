@@ -22,20 +22,20 @@ _BLOCK = 1 << 16
 
 @dataclass(eq=False)
 class RepurchaseGaps(FromSums):
-    """The user's own candidates by their chance to come back in the next days, then popular ones.
+    """The user's own items by their chance to return in the next days, then popular ones.
 
     From all pairs of user and item the gaps between one event and the next are counted, in whole
     days, gaps still open at the cut-off included (Kaplan and Meier 1958): h(d) is the share of
     pairs without an event for d days that have one on that day. The chance that an item whose last
     event lies a days back returns within the horizon is 1 − Π (1 − h(d)) over a ≤ d < a + horizon.
-    Items with equal chances stand in order of the day of their last event, then of item id.
+    Items with equal chances are in order of the day of their last event, then of item id.
 
     Parameters
     ----------
     horizon_days : int
         How far ahead to look: best the length of the evaluated window.
     window_days : float
-        The list is filled with the candidates of most events in the last so many days.
+        The rest of the list has the candidates with the most events in this many last days.
 
     Notes
     -----

@@ -17,7 +17,7 @@ from harness.models.similarity import Documents
 
 @dataclass(eq=False)
 class RP3beta(ItemVotes, ItemNeighbours, InteractionWeights):
-    """User → item → user → item, each step in proportion to the weights to the power of α.
+    """A random walk from user to item to user to item, by weights to the power of α.
 
     Paudel, Christoffel, Newell and Bernstein (2017): the chance that the walk ends at an item,
     divided by the item's popularity to the power of β. Users without items in the window get no
@@ -28,7 +28,7 @@ class RP3beta(ItemVotes, ItemNeighbours, InteractionWeights):
     alpha : float
         The power of the chance of each step; above 0.
     beta : float
-        How much popularity is taken back; 0 is Cooper's P³α (2014).
+        How much to reduce the effect of popularity; 0 is Cooper's P³α (2014).
     neighbours : int
         How many neighbours each item has, or each candidate: `neighbours_of`.
     neighbours_of : {"item", "candidate"}

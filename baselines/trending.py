@@ -16,7 +16,7 @@ from harness.models.sums import FromSums, Steps
 
 @dataclass(eq=False)
 class Trending(OneOrder, FromSums):
-    """Candidates by what they would sell next, were the change of the last two windows to go on.
+    """Candidates by expected events, if the trend of the last two windows continues.
 
     With c events in the last window and b in the one before, the score is
     c · ((c + prior) / (b + prior)) ** damping: last week's sales times the quotient of weeks, as in
@@ -26,11 +26,11 @@ class Trending(OneOrder, FromSums):
     Parameters
     ----------
     window_days : float
-        Of each of the two windows.
+        The length of each of the two windows.
     damping : float
-        How much of the change goes on: 0 is popularity alone, 1 all of it.
+        How much of the trend continues: 0 is popularity alone, 1 all of it.
     prior : float
-        Events added to both windows, so that small numbers make no trend; above 0.
+        Events to add to both windows, so that small numbers make no trend; above 0.
     weights : mapping of event type to weight, optional
         What an event of each type counts; 1 by default.
     values : bool

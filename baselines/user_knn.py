@@ -19,16 +19,16 @@ from harness.models.similarity import SETTINGS, documents
 
 @dataclass(eq=False)
 class UserKNN(LeastSimilarity, InteractionWeights):
-    """Σ over the most similar users of the similarity, for what they have.
+    """Candidates by Σ of the similarity of the users who have them; only neighbours count.
 
-    Sarwar, Karypis, Konstan and Riedl (2000), on implicit data. Neighbours are looked for when a
-    user is asked for, among all users: the time grows with users × their items' popularity.
+    Sarwar, Karypis, Konstan and Riedl (2000), on implicit data. It searches the neighbours of a
+    user in `recommend`, among all users: the time grows with users × their items' popularity.
     Users without items in the window get no list.
 
     Parameters
     ----------
     neighbours : int
-        How many users each user has as neighbours.
+        How many neighbours each user has.
     similarity, shrink, alpha, beta, k1, b : optional
         Of users, by the items they have (`harness.models.similarity.documents`), as in ItemKNN;
         where the item that the user has is named there, it is the user who asks.
@@ -37,7 +37,7 @@ class UserKNN(LeastSimilarity, InteractionWeights):
         `neighbours` users most like them, who are then all looked for by `fit`, and kept. Ties go
         by user id.
     min_similarity : float, optional
-        Users less alike than that are no neighbours.
+        Users with less similarity are not neighbours.
     window_days, half_life_days, weights, counts, values : optional
         Which events count and how much: `harness.models.base.Train.interactions`.
     """

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 _HINTS: Mapping[str, str] = {
-    "SUB111": 'name it "score" (the highest first) or "rank" (1, 2, 3 …), or write lists without it'
+    "SUB111": 'name it "score" (highest first) or "rank" (1, 2, 3 …), or write lists without it'
 }
 """What others are told of with options of the command, which no participant has."""
 _INSTEAD: Mapping[str, str] = {
     r"\? several: --separator.*": "? write one space between items, and none within an id",
-    ", or say what stands between them with --separator": "",
+    ", or name the separator with --separator": "",
     r"--[a-z-]+ \(Python: (.*?)\)": r"\1",
 }
 """What a host is told in place of such options."""
@@ -173,11 +173,11 @@ def _truth(
     frame = frame.select(pl.col(user).cast(pl.String), columns[1])
     if frame[user].null_count() > 0:
         raise HostVisibleError(
-            f'solution: ids in column "{user}" are missing; pandas reads NA, null and None so, '
-            "unless it is told keep_default_na=False: call such users otherwise"
+            f'solution: ids in column "{user}" are missing; pandas reads NA, null and None as '
+            "missing, unless you set keep_default_na=False; rename such users"
         )
     if frame[user].is_duplicated().any():
-        raise HostVisibleError(f'solution: ids in column "{user}" stand twice')
+        raise HostVisibleError(f'solution: ids in column "{user}" are there twice')
     truth = of_file(frame, TrueColumns(*columns), keep_users_without_items=keep)
     wanted = generic(*columns)
     return truth, frame[user], replace(wanted, between=truth.between or wanted.between)

@@ -215,7 +215,7 @@ def check_fit_keeps_parameters(recommender: Recommender) -> None:
         _require(
             after.get(name) == value,
             recommender,
-            f'fit changed the parameter "{name}"; store what is learnt under a name ending in _',
+            f'fit changed the parameter "{name}"; store learnt values under a name that ends in _',
         )
 
 
@@ -243,7 +243,7 @@ def check_fit_forgets(recommender: Recommender) -> None:
     same = np.array_equal(
         _lists(again, train, users, 3), _lists(_fitted(recommender, train), train, users, 3)
     )
-    _require(same, recommender, "fit must forget what an earlier fit learnt")
+    _require(same, recommender, "fit must not keep anything from an earlier fit")
 
 
 def check_lists_are_valid(recommender: Recommender) -> None:
@@ -316,7 +316,7 @@ def check_batches_do_not_matter(recommender: Recommender) -> None:
     users = _everyone(train)
     alone = np.vstack([_lists(model, train, users[[row]], 3) for row in range(len(users))])
     same = np.array_equal(_lists(model, train, users, 3), alone)
-    _require(same, recommender, "a user's list depends on who else is asked for")
+    _require(same, recommender, "a user's list depends on the other users")
 
 
 def check_user_order_does_not_matter(recommender: Recommender) -> None:
@@ -355,8 +355,8 @@ def check_parts_make_no_difference(recommender: Recommender) -> None:
     _require(
         np.array_equal(found, expected),
         recommender,
-        "fitted in parts it recommends otherwise than fitted at once; let steps be of whole "
-        "numbers that add up, and use no candidates in them",
+        "fitted in parts, it recommends other lists than fitted at once; steps must be whole "
+        "numbers that add up, without candidates",
     )
 
 

@@ -48,13 +48,13 @@ def reference(content: str) -> dict[str, Brief]:
         found["SUB201"] = (None, missing[0], len(missing), len(missing))
     strange = [shown(value) for _, (code, value) in faults if code == "SUB202"]
     if strange and not {*known, *torn} & {*USERS}:
-        value = f'found "{strange[0]}", asked for "{USERS[0]}"'
+        value = f'found "{strange[0]}", expected "{USERS[0]}"'
         found["SUB212"] = (None, value, 1, 1)
     damaged = [value for _, (code, value) in faults if code == "SUB209"]
     exact = [user for _, user in users if user in USERS]
     by_case = damaged and not exact and all(who(v) == v.casefold() != v for v in damaged)
     if by_case and "SUB212" not in found:
-        value = f'found "{shown(damaged[0])}", asked for "{who(damaged[0])}"'
+        value = f'found "{shown(damaged[0])}", expected "{who(damaged[0])}"'
         found["SUB213"] = (None, value, 1, 1)
     totals = {
         "SUB010": len(re.findall("\r(?!\n)", text)),

@@ -117,7 +117,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "a third": {"split": {"strategy": "fraction", "fraction": 0.34, "ties": "id"}},
     "by row": {"split": {"strategy": "last_n", "n": 1, "ties": "file"}},
     "given": {"split": {"strategy": "given", "valid": "later.csv"}},
-    "users alike": {"split": {"strategy": "given", "valid": "alike.csv"}},
+    "users the same way": {"split": {"strategy": "given", "valid": "alike.csv"}},
     "every metric": {
         "evaluation": {
             "metrics": ["MAP@3", "NDCG@2", "MicroRecall@3", "Coverage@3", "Gini@3", "Novelty@3"],

@@ -28,7 +28,7 @@ _CELLS = 1 << 18
 
 @dataclass(eq=False)
 class Ranker:
-    """Candidates by how likely boosted trees think them, learnt from the last `window_days`.
+    """Boosted trees on features of user and candidate, learned from the last `window_days`.
 
     The last days of the training events become a task of their own: its labels are what users
     touched in them, the features are made from what happened before, and its candidates are like
@@ -74,13 +74,13 @@ class Ranker:
         How many candidates are scored for a user, see
         `baselines.ranker.pair_features.Pairs.shortlist`.
     trees : int
-        How many are added up.
+        The number of trees.
     learning_rate : float
-        What each tree's answer is multiplied by.
+        The factor of each tree's answer.
     leaves : int
-        Of each tree, at most; from 2.
+        The most leaves of a tree; 2 or more.
     seed : int
-        Of the drawn negatives and of the trees' bins.
+        The seed of the drawn negatives and of the trees' bins.
     """
 
     categories: Sequence[str] = ()

@@ -15,21 +15,23 @@ from harness.submission.validate import validate
 _LONGEST = 400
 """Bytes of an example that is shown."""
 _HEAD = """
-# What is looked at in a submission
+# Checks of submissions
 
-Made by `make docs` from the declarations in `harness/submission/`; `harness list checks` prints the
-same facts. Codes never change their meaning. An error is what a platform refuses, or what scores
-wrong in silence; a warning is worth a look (`--strict` makes them errors).
+`make docs` writes this page from the rules in `harness/submission/`. `harness list checks` prints
+the same facts. A code never changes its meaning.
 
-The examples are checked with `harness validate submission.csv --sample sample.csv --items
-articles.csv --k 12`, where the sample and the articles are
+- An error is something that a platform refuses, or that gives a wrong score without a message.
+- A warning may be right or wrong: check it. `--strict` turns warnings into errors.
+
+The examples come from `harness validate submission.csv --sample sample.csv --items articles.csv
+--k 12`. This is the sample, then the articles:
 
 {sample}
 
 {items}
 
-and this file is good (of bad ones only the lines that differ are shown; SUB210 and SUB312 are found
-where nobody says which ids there are, without sample and articles):
+This submission is good. The bad examples below show only the lines that differ. SUB210 and SUB312
+appear only if the ids are unknown, so their examples have no sample and no articles.
 
 {good}
 """
@@ -37,7 +39,7 @@ where nobody says which ids there are, without sample and articles):
 _FORMATS = """
 ## Formats
 
-Known by the header of the sample, or else of the file itself.
+harness knows a format by the header of the sample, else by the header of the file.
 
 | format | header | longest list | metric | competition |
 | :-- | :-- | --: | :-- | :-- |
@@ -63,7 +65,7 @@ def _section(rule: Rule, folder: Path) -> str:
     lines = [
         f"## {rule.code} {rule.name}",
         "",
-        f"{rule.severity}; to mend it: {plain(rule.hint)}{_BY_ITSELF * rule.fixed}",
+        f"{rule.severity}; to fix it: {plain(rule.hint)}{_BY_ITSELF * rule.fixed}",
     ]
     example = rule.example
     if example is None:

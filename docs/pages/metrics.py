@@ -9,24 +9,28 @@ from harness.metrics import DEFINITIONS, DIVISORS
 _HEAD = """
 # Metrics
 
-Made by `make docs` from the declarations in `harness/metrics/`; `harness list metrics` prints the
-same facts.
+`make docs` writes this page from the definitions in `harness/metrics/`. `harness list metrics`
+prints the same facts.
 
-For a user with the set of true items T, R = |T|, and a list cut at k, of which the items p_1 … p_L
-are left (L ≤ k): hit(i) = 1 when p_i is in T and at no rank before i; P(i) = (hits among the first
-i ranks) / i; hits = Σ hit(i). A repeated prediction is no second hit and uses its rank.
-Where a divisor is 0, so is the value. A metric is reported as the mean over **all** users of
-the evaluation set.
+The formulas use these symbols, for one user:
 
-A metric is written `Name(parameter=value)@k`; defaults need not be written. In the examples a list
-is shown best first.
+- T is the set of true items, and R = |T|.
+- p_1 … p_L is the list, cut at k (L ≤ k), best first.
+- hit(i) = 1 if p_i is in T and not at an earlier rank, else 0.
+- P(i) = (hits among the first i ranks) / i, and hits = Σ hit(i).
+
+A repeated item uses a rank but is not a second hit. If a divisor is 0, the value is 0. The score
+of a metric is the mean over **all** users of the evaluation set.
+
+Write a metric as `Name(parameter=value)@k`; you can omit defaults.
 """
 
 _OWN = """
 ## Your own
 
-One function of (hits, n_relevant, k) for one user, named by import path: with this in
-`my_metrics.py` beside the config (or the notebook), `my_metrics:early@10` is a metric like any.
+Write a function of (hits, n_relevant, k) for one user, and name it by its import path. With this
+function in `my_metrics.py` next to the config (or the notebook), the metric is
+`my_metrics:early@10`.
 
 ```python
 def early(hits, n_relevant, k):
@@ -34,29 +38,33 @@ def early(hits, n_relevant, k):
     return hits[:3].sum() / 2
 ```
 
-`hits` is a bool array of the k ranks, best first (a repetition is no hit); `n_relevant` is R. The
-function returns a finite number, 0 to 1 or not. More of it is better, if it does not say otherwise:
+`hits` is a bool array of the k ranks, best first (a repeated item is not a hit); `n_relevant` is
+R. The function returns any finite number. Higher is better, unless you set:
 
 ```python
-early.better = "lower"  # or "neither", for what only describes
+early.better = "lower"  # or "neither", if high and low are not better or worse
 ```
 
-A run records a digest of the function's source (`metrics` in result.json): of its file and of the
-modules of yours that it imports, or the version of the package that it is installed with. Runs by
-two sources are not compared, and a leaderboard leaves the older ones out; other metrics of these
-runs are compared as ever. `harness score RUN` and `harness explain RUN` go by the function as it is
-now, and say so where it has changed. Files that a function reads itself are not known.
+A run records a digest of the function's code (`metrics` in result.json): its file and your modules
+that it imports, or the version of its installed package. If the code has changed between two runs,
+harness does not compare them by this metric, and a leaderboard leaves out the older run. Other
+metrics of these runs stay comparable. `harness score RUN` and `harness explain RUN` use the current
+function, and a note says so if it has changed. The digest does not cover files that the function
+reads.
 """
 
 _CONVENTIONS = """
 ## Conventions of MAP@k
 
-What the formula leaves open, and who decides it how: the divisor; whether a repeated prediction is
-a hit `once`, `again` with every copy, or is `dropped` before ranks are counted; and who is
-averaged. All of them side by side, for a file of yours:
-`harness score FILE --solution SOLUTION --conventions`. That pytrec_eval, ir_measures, ranx,
-RecTools, RePlay and recommenders print these numbers is tested against the tools themselves (`make
-peers`); for the others their sources were read.
+Tools compute MAP@k in different ways. They differ in three points:
+
+- the divisor D
+- a repeated item: a hit `once`, `again` with every copy, or `dropped` before ranks are counted
+- the users in the mean
+
+To see all conventions for your file: `harness score FILE --solution SOLUTION --conventions`.
+`make peers` tests these numbers against pytrec_eval, ir_measures, ranx, RecTools, RePlay and
+recommenders. The others follow from their source code.
 """
 
 

@@ -40,7 +40,7 @@ from harness.core.errors import INTERRUPTED, HarnessError, printable
 app = typer.Typer(
     name="harness",
     cls=Commands,
-    help="One evaluation of recommender systems: same users, candidates, truth and k for all.",
+    help="Evaluate recommenders on the same users, candidates, truth and k.",
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -109,7 +109,7 @@ def _status() -> int:
     sys.stdout.flush()
     if output.failure is not None:
         reason = f"standard output cannot be written: {output.failure.strerror}"
-        print(f"{reason}: what was printed is lost; send it to a file: > FILE", file=sys.stderr)
+        print(f"{reason}: the output is lost; send it to a file: > FILE", file=sys.stderr)
         status = max(status, HarnessError.exit_status)
     return status
 
@@ -130,7 +130,7 @@ def guarded(command: Callable[[], Any], streams: Sequence[Stream] = ()) -> int:
         code = getattr(done, "exit_code", getattr(done, "code", 0))
         return code if isinstance(code, int) else 1
     except MemoryError as error:
-        print(f"out of memory ({error}); ask for less: a smaller k, or fewer rows", file=sys.stderr)
+        print(f"out of memory ({error}); use a smaller k, or fewer rows", file=sys.stderr)
         return HarnessError.exit_status
     except BaseException as error:
         if _is_interrupt(error):

@@ -12,19 +12,19 @@ from harness.cli.output import show, stdout_to_stderr
 
 
 def check(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     at_least: Annotated[
         list[str] | None,
         'A condition, such as "MAP@12 of mine >= popular", "MAP@12 of mine >= 0.02" or "MAP@12 of '
-        'mine better than popular" (by the paired test); repeatable.',
+        'mine better than popular" (by the paired test). Repeatable.',
         "CONDITION",
     ] = None,
     quiet: Quiet = False,
     format_: Output = "table",
 ) -> int:
-    """Check conditions on the scores of a run, as in CI.
+    """Check conditions on the scores of a run, for example in CI.
 
-    The exit status is 1 if one does not hold.
+    The exit status is 1 if a condition fails.
     """
     from harness.comparison.check import check as check_run
 

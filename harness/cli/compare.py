@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import options
-from harness.cli.output import show_parts, stdout_to_stderr
+from harness.cli.output import say, show_parts, stdout_to_stderr
 from harness.scoring.options import SubmissionOptions
 
 
@@ -18,22 +18,25 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="RUN…|FILE…",
-            help="Folders of runs; or two or more submissions, with --solution or --config.",
+            help="One or more run folders; or two or more submissions with --solution or --config.",
         ),
     ],
-    metric: Annotated[list[str] | None, "The metric, such as MAP@12; by default the first."] = None,
+    metric: Annotated[list[str] | None, "The metric, such as MAP@12. Default: the first."] = None,
     k: options.Cut = None,
-    baseline: Annotated[str | None, "Compare all with this model, not every two."] = None,
-    all_pairs: Annotated[bool, "Compare every two models, even if the run has a baseline."] = False,
-    model: Annotated[list[str] | None, "Of runs, compare only this model; repeatable."] = None,
+    baseline: Annotated[str | None, "Compare every model with this one only."] = None,
+    all_pairs: Annotated[bool, "Compare all pairs of models, even if a baseline is set."] = False,
+    model: Annotated[list[str] | None, "Compare only this model of the runs. Repeatable."] = None,
     pairs: Annotated[
-        bool, "Print every difference, with its tests; JSON and CSV always have them."
+        bool, "Print the difference and tests of each pair. JSON and CSV always have them."
     ] = False,
     slices: Annotated[
-        list[str] | None, "Slice users by activity, truth, repeats or a column; repeatable."
+        list[str] | None,
+        "Compare within slices of users: activity, truth, repeats or a column. Repeatable.",
     ] = None,
     public_share: Annotated[
-        list[float] | None, "The share of users on the public leaderboard, such as 0.3; repeatable."
+        list[float] | None,
+        "The share of users on the public leaderboard, such as 0.3. Repeatable. Default: 0.01 "
+        "and 0.3.",
     ] = None,
     correction: options.Correction = None,
     resamples: options.Resamples = None,
@@ -46,10 +49,9 @@ def compare(
     *,
     submission: SubmissionOptions,
 ) -> None:
-    """Compare models on one evaluation set, or submissions.
+    """Compare the models of runs, or several submissions.
 
-    Settings that you do not name are those of the first run's config, or of --config. CSV has
-    the pairs.
+    Defaults come from the config of the first run, or from --config. CSV has one row per pair.
     """
     from harness.comparison.compare import compare as compare_models
 
@@ -70,4 +72,7 @@ def compare(
             force=force,
             **submission,
         )
-    show_parts(format_, compared.to_dict, compared.sheets(pairs), compared.records())
+    sheets = compared.sheets(pairs)
+    show_parts(format_, compared.to_dict, sheets, compared.records())
+    if format_ == "table" and len(compared.sheets(pairs=True)) > len(sheets):
+        say("\nmore  add --pairs to print all differences with their intervals")

@@ -20,41 +20,40 @@ if TYPE_CHECKING:
 @options.of_submissions(without=("sample", "items"))
 def explain(
     context: typer.Context,
-    source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="A file of lists, or a run's folder.")
-    ],
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A submission or a run folder.")],
     model: Annotated[
-        list[str] | None, "Which model of the run; name two to see their lists side by side."
+        list[str] | None, "A model of the run. Name two to see their lists side by side."
     ] = None,
     repeat: options.Repeat = 0,
     fold: options.Fold = None,
-    user: Annotated[list[str] | None, "The id of a user to show; repeatable."] = None,
+    user: Annotated[list[str] | None, "The id of a user to show. Repeatable."] = None,
     worst: Annotated[
         int,
         typer.Option(
             "--worst",
             min=0,
-            help="Show the N users for whom the model lost most to the run's best one; for that "
-            "one, or a file of lists, the N with the lowest values.",
+            help="Show the N users where the model loses most to the best model of the run. For "
+            "the best model or a submission: the N users with the lowest scores.",
         ),
     ] = 0,
     best: Annotated[
-        int, typer.Option("--best", min=0, help="Show the N users with the best values.")
+        int, typer.Option("--best", min=0, help="Show the N users with the best scores.")
     ] = 0,
     most_different: Annotated[
         int,
         typer.Option(
             "--most-different",
             min=0,
-            help="Show the N users for whom two models differ most: --model A --model B.",
+            help="Show the N users where two models differ most. Needs --model A --model B.",
         ),
     ] = 0,
-    metric: Annotated[str | None, "The metric that orders users, with its cut-off."] = None,
-    k: Annotated[
-        int | None, "The cut-off if you name no metric: MAP@k orders users; by default 12."
+    metric: Annotated[
+        str | None,
+        "The metric that orders users, such as MAP@12. Default: the first.",
     ] = None,
+    k: Annotated[int | None, "Same as --metric MAP@k."] = None,
     all_: Annotated[
-        bool, "Print every metric and convention, too; JSON always has them, CSV never."
+        bool, "Also print every metric and convention. JSON always has them, CSV never."
     ] = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -62,7 +61,10 @@ def explain(
     *,
     submission: SubmissionOptions,
 ) -> None:
-    """Show a user's history, truth and list with its hits."""
+    """Show a user's history, true items, and list with its hits.
+
+    Choose the users with the options below.
+    """
     from harness.comparison.explain import explain_run
     from harness.core.io import exists
     from harness.metrics import parse
@@ -70,7 +72,7 @@ def explain(
     from harness.results.run import read
 
     if metric is not None and k is not None:
-        raise UsageError(f"--metric {metric} says its own cut-off; leave --k out")
+        raise UsageError(f"--metric {metric} has its own cut-off; remove --k")
     if not exists(source):
         raise UsageError(f"{source}: no such file or run folder")
     if k is not None:
@@ -79,7 +81,7 @@ def explain(
     if not (user or worst or best or most_different):
         ask = "--most-different 3" if len(models) > 1 else "--worst 3 or --best 3"
         which = "--model NAME and " if source.is_dir() and not models else ""
-        raise UsageError(f"no user to explain; name {which}--user ID, or ask for {ask}")
+        raise UsageError(f"no user to explain; add {which}--user ID, or {ask}")
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         if source.is_dir():
             part(source, "result.json")
@@ -118,13 +120,13 @@ def _refuse_models(run: Run, models: list[str], *, ordered: bool, most_different
         raise UsageError(f"found --model {' --model '.join(models)}; name one model, or two")
     if len(models) == 2 and ordered:
         raise UsageError(
-            "--worst and --best go with one model; where two are compared, ask for "
-            "--most-different 3 or name --user ID"
+            "--worst and --best need a single model; for two models, use --most-different 3 or "
+            "--user ID"
         )
     if len(models) == 1 and most_different:
         others = [known.name for known in run.models if known.name not in models]
-        more = f"add --model NAME; {suggest('', others)}" if others else "the run has one"
-        raise UsageError(f"--most-different compares two models: {more}")
+        more = f"add --model NAME; {suggest('', others)}" if others else "the run has only one"
+        raise UsageError(f"--most-different needs two models: {more}")
 
 
 def _of_file(
@@ -151,7 +153,7 @@ def _of_file(
     if validation.errors:  # its values here may be due to its errors
         codes = ", ".join(problem.code for problem in validation.errors)
         note(
-            f"note  {file} has errors, for which harness score refuses it ({codes}); "
-            "see them: harness validate"
+            f"note  {file} has errors, so harness score refuses it ({codes}); harness validate "
+            "shows them"
         )
     return explain_users(submitted, users, worst=worst, best=best, task=terms.task)

@@ -16,24 +16,23 @@ def fetch(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="The data set, such as ml-1m: harness list datasets shows all."
+            metavar="NAME", help="A data set, such as ml-1m. harness list datasets shows all."
         ),
     ],
-    out: Annotated[Path | None, "The folder to make; data/NAME by default."] = None,
+    out: Annotated[Path | None, "The folder to write. Default: data/NAME."] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Download a public data set, with a config that runs on it.
+    """Download a public data set and write a config for it.
 
-    Its SHA-256 is checked.
-
-    The terms of use are shown first. A download that was cut starts over. Existing files are kept.
+    It shows the terms of use first, checks the SHA-256, and keeps existing files. If a download
+    breaks off, type the command again: it starts from the beginning.
     """
     from harness.data import datasets, fetching
 
     dataset = datasets.known(name)
     place = fetching.Place(dataset, out or Path("data") / dataset.name)
     if place.is_filled():
-        note(f"{printable(str(place.folder))}: has {dataset.name} already")
+        note(f"{printable(str(place.folder))}: already has {dataset.name}")
     else:
         from textwrap import fill
 

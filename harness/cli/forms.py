@@ -34,12 +34,11 @@ FORMS: dict[str, dict[str, tuple[str, ...]]] = {
 """
 
 _ONE_MACHINE = (
-    "leave it out: one machine reads 1.4 million rows in two seconds. Write lists that Spark holds "
-    "to one file first, or score them in Python: "
-    "harness.spark.evaluate(predictions, truth, metrics)"
+    "leave it out: one machine reads 1.4 million rows in two seconds. Write lists from Spark to "
+    "one file first, or score them in Python: harness.spark.evaluate(predictions, truth, metrics)"
 )
 _RUN_FOLDERS = (
-    "leave it out: run folders that Spark wrote are read as any other. If the tables are "
+    "leave it out: compare reads run folders that Spark wrote as any other. If the tables are "
     "elsewhere, copy them into the run folder first"
 )
 _SPARK_OPTIONS = ("--engine", "--master", "--remote", "--buckets")
@@ -63,9 +62,9 @@ def refuse_other_forms(context: typer.Context, form: str, instead: str = "") -> 
     for other, options in FORMS[context.command.name or ""].items():
         wrong = [name for name in typed if name in options]
         if other != form and wrong:
-            goes, it = ("goes", "it") if len(wrong) == 1 else ("go", "them")
-            step = instead or f"leave {it} out"
-            raise UsageError(f"{' and '.join(wrong)} {goes} with {other}, not with {form}: {step}")
+            works, it = ("works", "it") if len(wrong) == 1 else ("work", "them")
+            step = instead or f"remove {it}"
+            raise UsageError(f"{' and '.join(wrong)} {works} with {other}, not with {form}: {step}")
 
 
 def mending(context: typer.Context, file: Path) -> str:

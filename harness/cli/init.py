@@ -18,34 +18,34 @@ def init(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A log of events: CSV, TSV, JSON lines or Parquet, a folder, or a table of SQLite "
-            "or DuckDB as shop.sqlite::orders.",
+            help="A log of events: CSV, TSV, JSON lines or Parquet, a folder of such files, or a "
+            "table of SQLite or DuckDB, such as shop.sqlite::orders.",
         ),
     ],
     out: Annotated[
-        Path | None, "The config to write; by default the log's name with .toml, here."
+        Path | None, "The config to write. Default: the log's name with .toml, in this folder."
     ] = None,
-    user_column: Annotated[str | None, "The column of users. By default found by its name."] = None,
-    item_column: Annotated[str | None, "The column of items. By default found by its name."] = None,
-    time_column: Annotated[str | None, "The column of times. By default found by its name."] = None,
+    user_column: Annotated[str | None, "The user column. Default: found by name."] = None,
+    item_column: Annotated[str | None, "The item column. Default: found by name."] = None,
+    time_column: Annotated[str | None, "The time column. Default: found by name."] = None,
     time_format: Annotated[
         str | None,
-        "How times are written: iso, epoch_s, epoch_ms, epoch_us or a pattern such as %d.%m.%Y.",
+        "The format of times: iso, epoch_s, epoch_ms, epoch_us or a pattern such as %d.%m.%Y. "
+        "Default: guessed.",
     ] = None,
     header: Annotated[
-        str | None, "The columns of a file without a header line, as user,item,time.", "NAMES"
+        str | None, "Column names for a file without a header line: user,item,time.", "NAMES"
     ] = None,
-    separator: Annotated[str | None, "What stands between fields."] = None,
+    separator: Annotated[str | None, "The separator of fields. Default: guessed."] = None,
     encoding: Annotated[
-        str | None, "The encoding of the file, latin-1 or cp1252; by default UTF-8."
+        str | None, "The encoding of the file: latin-1 or cp1252. Default: UTF-8."
     ] = None,
     force: Replace = False,
     quiet: Quiet = False,
 ) -> int:
-    """Write a config for a log; it says what it guessed.
+    """Write a config for a log of events, with comments.
 
-    It reads the whole log, to check it and to choose what is held out. It asks nothing: change what
-    it guessed in the config.
+    It reads and checks the whole log, and shows each guess. To change a guess, edit the config.
     """
     from harness.core.io import refuse_overwriting, whole_file, written
     from harness.init.guess import config_for
@@ -68,8 +68,8 @@ def init(
         if "[data]" not in str(error):
             raise
         raise DataError(
-            f"{error}\nthere is no config yet; here such keys are --encoding latin-1, "
-            "--header NAMES and --separator SIGN"
+            f"{error}\nthere is no config yet: use the options --encoding latin-1, "
+            "--header NAMES or --separator SIGN instead of these keys"
         ) from error
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(config.text, encoding="utf-8", newline="\n")

@@ -18,22 +18,23 @@ def leaderboard(
         list[Path] | None,
         typer.Argument(
             metavar="DIR|FILE…",
-            help="A folder of runs, at any depth; runs by default. Or two or more submissions, "
+            help="A folder with runs, at any depth (default: runs); or two or more submissions "
             "with --solution or --config.",
         ),
     ] = None,
     metric: Annotated[
         list[str] | None,
-        "The metric, such as MAP@12; by default the first of most runs, or the competition's.",
+        "The metric, such as MAP@12. Default: the first metric of most runs, or the "
+        "competition's metric.",
     ] = None,
     k: options.Cut = None,
     sort: Annotated[
         Literal["score", "date", "model", "run"] | None,
-        "Best first (score, by default), latest first, or by name.",
+        "Sort runs: best score first, latest first, or by name. Default: score.",
     ] = None,
-    model: Annotated[str | None, "Show only models whose names hold this text."] = None,
+    model: Annotated[str | None, "Show only models with this text in their name."] = None,
     evaluation_set: Annotated[
-        str | None, "Show only the evaluation set whose fingerprint begins with this."
+        str | None, "Show only the evaluation set whose fingerprint starts with this text."
     ] = None,
     correction: options.Correction = None,
     resamples: options.Resamples = None,
@@ -45,12 +46,12 @@ def leaderboard(
     *,
     submission: SubmissionOptions,
 ) -> int:
-    """Rank the runs of a folder, or submissions.
+    """Rank the models of all runs in a folder, or several submissions.
 
-    Of runs it shows the best score of every model, by evaluation set.
+    For runs, it shows the best score of each model, by evaluation set.
 
-    Of submissions it shows the ranks, which are tied by the paired test, and how far a rank could
-    move. It leaves out those that cannot be scored, with the reason; then the exit status is 1.
+    For submissions, it shows their ranks, the ties by the paired test, and how far each rank could
+    move. If it cannot score a submission, it says why and ranks the others; the exit status is 1.
     """
     from harness.comparison.leaderboard import leaderboard as rank
 

@@ -22,7 +22,7 @@ def list_(
     ],
     format_: Output = "table",
 ) -> None:
-    """List metrics, conventions, baselines, layouts, checks or data sets."""
+    """List metrics, conventions, baselines, layouts, checks or datasets."""
     document: Any
     text: Callable[[int], str] | None = None
     if topic == "checks":

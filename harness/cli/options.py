@@ -21,33 +21,46 @@ ConfigArgument = Annotated[
     Path | None, typer.Argument(metavar="CONFIG", help="A config file (TOML).", show_default=False)
 ]
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", metavar="CONFIG", help="The same as the argument CONFIG.")
+    Path | None, typer.Option("--config", metavar="CONFIG", help="Same as the argument CONFIG.")
 ]
 Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Override a key, as evaluation.k=5; repeatable. Paths start at the config's folder.",
+        help="Override a key of the config, such as evaluation.k=5. Repeatable. Relative paths "
+        "start at the config's folder.",
     ),
 ]
-Lists = Annotated[Path, typer.Argument(metavar="FILE", help="Lists in CSV (.gz, .zip) or Parquet.")]
+Lists = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A submission: CSV (also .gz or .zip), JSON or Parquet."),
+]
 BesideLists = Annotated[
-    Path | None, typer.Argument(metavar="CONFIG", help="The same as --config CONFIG.")
+    Path | None, typer.Argument(metavar="CONFIG", help="Same as --config CONFIG.")
 ]
 Cut = Annotated[
-    int | None, typer.Option(min=1, help="The cut-off if you name no metric; by default 12.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="The cut-off if you name no metric. Default: that of the config or the competition, "
+        "else 12.",
+    ),
 ]
-Force = Annotated[bool, "Score a file with errors as it stands."]
+Force = Annotated[bool, "Score a file even if it has errors."]
 Replace = Annotated[bool, "Replace the file that --out names."]
 Strict = Annotated[bool, "Treat warnings as errors."]
 Correction = Annotated[
-    Literal["holm", "bh"] | None, "How to correct p values for the number of pairs."
+    Literal["holm", "bh"] | None, "Correct p values for the number of pairs. Default: holm."
 ]
-Resamples = Annotated[int | None, "How many draws the bootstrap and the randomization test make."]
-Seed = Annotated[int | None, typer.Option(min=0, help="Equal seeds, equal results.")]
-Repeat = Annotated[int, "Which of the model's repeats."]
-Fold = Annotated[int | None, "Which fold of the run, 1 is the earliest; by default the last."]
+Resamples = Annotated[
+    int | None, "Draws of the bootstrap and the randomization test. Default: 10,000."
+]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="The same seed gives the same results. Default: 42.")
+]
+Repeat = Annotated[int, "The repeat of the model."]
+Fold = Annotated[int | None, "The fold of the run; 1 is the earliest. Default: the last."]
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -55,15 +68,14 @@ Jobs = Annotated[
         "-j",
         min=1,
         metavar="N",
-        help="How many processes may work side by side, if memory allows; by default 1. The "
-        "results are the same.",
+        help="Use up to N processes, if memory allows. The results do not change. Default: 1.",
     ),
 ]
 Quiet = Annotated[
-    bool, "Print only the result with its notes, and errors: no bars, warnings or next steps."
+    bool, "Print only the result and errors: no progress bars, warnings or next steps."
 ]
-Verbose = Annotated[bool, "Say on standard error what each step did, and how long it took."]
-Output = Annotated[Format, "What to print."]
+Verbose = Annotated[bool, "Log each step and its time to standard error."]
+Output = Annotated[Format, "The format of the result."]
 
 _FIRST = ("context", "file", "paths", "source")
 """The arguments, and what Typer gives."""
@@ -129,15 +141,17 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
             submission = {option.name: values.pop(option.name) for option in added}
             beside_lists = submission.pop("beside_lists", None)
             if beside_lists is not None and beside_lists.suffix != ".toml":
-                step = "this command takes one file, and harness compare FILE… takes several"
+                step = "this command takes one file; harness compare FILE… takes several"
                 if "user" in values:
                     from harness.core.io import exists
 
                     name = shlex.quote(str(beside_lists))
                     step = f"to explain a user, type --user {name}"
                     if values["source"].is_file() and exists(beside_lists):
-                        step = f"if it holds the true items, type --solution {name}"
-                raise UsageError(f"{beside_lists}: stands where a config (TOML) may; {step}")
+                        step = f"if it has the true items, type --solution {name}"
+                raise UsageError(
+                    f"{beside_lists}: the second argument must be a config (.toml); {step}"
+                )
             submission["config"] = _single_config(beside_lists, submission["config"])
             submission["overrides"] = submission["overrides"] or ()
             return command(**values, submission=submission)
@@ -174,5 +188,5 @@ def config_of(argument: Path | None, option: Path | None, what: str = "CONFIG") 
 
 def _single_config(argument: Path | None, option: Path | None) -> Path | None:
     if argument is not None and option is not None and argument != option:
-        raise UsageError(f"two configs, {argument} and --config {option}; name one")
+        raise UsageError(f"found two configs, {argument} and --config {option}; name one")
     return argument or option

@@ -120,7 +120,7 @@ def asking_for(level: int) -> Callable[[bool], bool]:
             levels = _log.level, level
             if logging.ERROR in levels and min(levels) < logging.WARNING:
                 raise UsageError(
-                    "--quiet leaves out what --verbose and --debug show: give it, or one of them"
+                    "--quiet contradicts --verbose and --debug; use --quiet or one of them"
                 )
             _log.setLevel(level if level == logging.ERROR else min(levels))
         return is_typed

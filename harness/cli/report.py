@@ -13,23 +13,23 @@ from harness.core.errors import UsageError, printable
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
-    out: Annotated[Path | None, "The page to write; report.html in the run's folder."] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    out: Annotated[Path | None, "The page to write. Default: report.html in the run."] = None,
     users: Annotated[
         int | None,
         typer.Option(
             "--users",
             min=1,
-            help="Add up to this many users to look at one by one, such as 600: each model's worst "
-            "and best, those where the two best models differ most, and random ones.",
+            help="Add up to N users that you can look at one by one, such as 600: the worst and "
+            "best of each model, those where the two best models differ most, and random ones.",
         ),
     ] = None,
-    force: Annotated[bool, "Replace the file that --out names, whatever it is."] = False,
+    force: Annotated[bool, "Replace the file that --out names, even if it is no report."] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a run as one HTML page.
+    """Write a run as one HTML page with charts and tables.
 
-    It has charts and tables, and needs no network.
+    The page works offline.
     """
     from harness.core.io import refuse_overwriting, whole_file, written
     from harness.report.page import is_page, page
@@ -45,7 +45,7 @@ def report(
         force=force,
     )
     if target.name in names:
-        raise UsageError(f"{target}: is the name of a run's file; choose another --out, as {PAGE}")
+        raise UsageError(f"{target}: a run has a file of this name; choose another, as {PAGE}")
     text = page(read(run), users)
     with written(target, "; choose another --out"), whole_file(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 _DEBUG = "; --debug shows tracebacks"
 _NOT_ON_SPARK = (
-    "leave it out, or run without Spark (on Spark all models are evaluated anew; --verbose shows "
-    "each step)"
+    "remove it, or run without Spark (Spark evaluates all models again; --verbose shows each step)"
 )
 
 
@@ -31,23 +30,24 @@ def run(
     config_option: options.ConfigOption = None,
     out: Annotated[
         Path | None,
-        "The run folder; an earlier run in it is replaced. By default one in runs/, named by "
-        "date, layout and fingerprint, where only a run of the same config is replaced.",
+        "The run folder. It replaces an earlier run there. Default: a folder in runs/, named by "
+        "date, layout and fingerprint; it replaces only a run of the same config.",
     ] = None,
     set_: options.Set = None,
     memory: Annotated[
         str | None,
-        "How much memory to use, such as 4GB, at least 1GB; by default what is free. If the "
-        "events need more, users are evaluated in buckets on disk.",
+        "Use at most this much memory, such as 4GB; at least 1GB. If the events need more, the "
+        "run splits users into buckets on disk. Default: the free memory.",
         "SIZE",
     ] = None,
     engine: Annotated[
         Literal["local", "spark"],
-        "Where the work is done: in this process, or by Spark's workers (docs/scale.md).",
+        "Run on this machine or on Spark (see docs/scale.md).",
     ] = "local",
     master: Annotated[
         str | None,
-        "Spark's master, such as spark://host:7077. Default: the environment's, or local[*].",
+        "The Spark master, such as spark://host:7077. Default: that of the environment, else "
+        "local[*].",
         "URL",
     ] = None,
     remote: Annotated[
@@ -58,49 +58,48 @@ def run(
         typer.Option(
             min=1,
             max=4096,
-            help="How many buckets of users Spark makes; by default as many as the data needs.",
+            help="The number of user buckets on Spark. Default: as many as the data needs.",
         ),
     ] = None,
     tables: Annotated[
         str | None,
-        "Where Spark's workers write scores and lists, if not into the run folder.",
+        "Where Spark's workers write scores and lists. Default: the run folder.",
         "URI",
     ] = None,
     fail_fast: Annotated[
         bool,
-        "Stop at the first model that fails; by default the others are evaluated, and "
-        "the exit status is 1.",
+        "Stop at the first model that fails. Default: evaluate the others; the exit status is 1.",
     ] = False,
     fresh: Annotated[
         bool,
-        "Evaluate every model anew, also those that an earlier run finished with the "
-        "same data, settings, code and packages.",
+        "Evaluate every model again. Default: reuse models of earlier runs with the same data, "
+        "settings, code and packages.",
     ] = False,
     model: Annotated[
-        list[str] | None, "Evaluate only this model, and those it is made of; repeatable."
+        list[str] | None, "Evaluate only this model, and the models it uses. Repeatable."
     ] = None,
     jobs: options.Jobs = None,
     recommendations: Annotated[
         bool,
         typer.Option(
-            help="Write the lists to recommendations.parquet, so that explain, score and submit "
-            "need not fit models again."
+            help="Write the lists to recommendations.parquet. Then explain, score and submit "
+            "do not fit models again."
         ),
     ] = True,
     debug: Annotated[
-        bool, "Show the traceback of what a model raises, and each step as --verbose does."
+        bool, "Show the traceback if a model fails, and log each step as --verbose does."
     ] = False,
     quiet: options.Quiet = False,
     verbose: Annotated[
         bool,
-        "Say on standard error what each step did, and how long it took; the table has times, "
-        "pairs and leaderboards as well.",
+        "Log each step and its time to standard error. The table also has times, pairs and "
+        "leaderboards.",
     ] = False,
     format_: options.Output = "table",
 ) -> None:
-    """Evaluate every model of a config on one evaluation set.
+    """Evaluate the models of a config on one evaluation set.
 
-    It prints the table and writes a run folder.
+    It prints a table and writes a run folder.
     """
     from harness.config import read
     from harness.evaluation import run as evaluation_run
@@ -110,7 +109,7 @@ def run(
     if engine == "spark":
         forms.refuse_other_forms(context, forms.SPARK, _NOT_ON_SPARK)
     else:
-        forms.refuse_other_forms(context, forms.LOCAL, "leave it out, or add --engine spark")
+        forms.refuse_other_forms(context, forms.LOCAL, "remove it, or add --engine spark")
     settings = read(options.config_of(config, config_option), set_ or [])
     check_out(out or Path("runs/any"))
     here = Path.cwd()  # a model may go elsewhere
@@ -144,7 +143,7 @@ def run(
             result.write(here / folder, recommendations=recommendations)
         finally:  # a folder that cannot be written must not cost the results
             show_parts(format_, result.to_dict, result.sheets(verbose), result.records())
-    why = "" if usual == folder else f", as another config has written to {usual}/"
+    why = "" if usual == folder else f", as another config wrote to {usual}/"
     written = printable(f"written to {folder}/{why}")
     if format_ != "table":
         note(written)

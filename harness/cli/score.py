@@ -20,22 +20,25 @@ from harness.scoring.options import SubmissionOptions
 def score(
     context: typer.Context,
     file: options.Lists,
-    metric: Annotated[list[str] | None, "A metric, such as MAP@12; repeatable."] = None,
+    metric: Annotated[list[str] | None, "A metric, such as MAP@12. Repeatable."] = None,
     k: options.Cut = None,
-    conventions: Annotated[bool, "Print MAP@k as other tools compute it."] = False,
+    conventions: Annotated[bool, "Also print MAP@k as other tools compute it."] = False,
     strict: options.Strict = False,
     force: options.Force = False,
-    codabench: Annotated[Path | None, "Write scores.json there, for Codabench.", "FOLDER"] = None,
-    evalai: Annotated[Path | None, "Write the result there, for EvalAI.", "FILE"] = None,
+    codabench: Annotated[
+        Path | None, "Write scores.json for Codabench to this folder.", "FOLDER"
+    ] = None,
+    evalai: Annotated[Path | None, "Write the result for EvalAI to this file.", "FILE"] = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: options.Output = "table",
     *,
     submission: SubmissionOptions,
 ) -> int:
-    """Validate a file of lists, and score it.
+    """Check a submission, then score it.
 
-    It is scored by a solution, or on the evaluation set of a config.
+    Name what to score it against: --solution FILE, or a config. To score the lists of a run,
+    name the run folder alone.
     """
     leave_processors()
     from harness.core.io import exists, refuse_overwriting
@@ -68,7 +71,7 @@ def score(
         record = nothing | {"problems": error.validation.summary(forced=False)}
         mending = forms.mending(context, file)
         tell(error.validation, partial(document, record), format_, command=mending)
-        why = "not scored: the file has errors; mend it, or score it with --force"
+        why = "not scored: the file has errors; fix them, or score it with --force"
         print(why, file=sys.stderr)
         return 1
     show(format_, scored)

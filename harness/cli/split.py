@@ -20,16 +20,16 @@ def split(
     config_option: options.ConfigOption = None,
     public_share: Annotated[
         float | None,
-        "The share of the evaluated users on the public leaderboard; by default the largest "
-        "of [compare] public_shares.",
+        "The share of the evaluated users on the public leaderboard. Default: the largest of "
+        "[compare] public_shares.",
     ] = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Write the files of a competition from your data.
+    """Write the files of a competition from your own data.
 
-    They are train, the held-out events, a solution and a sample submission.
+    These are train, the held-out events, a solution and a sample submission.
     """
     from harness import config as config_
     from harness.hosting.split import FILES, FoldedSplit

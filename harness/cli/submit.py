@@ -14,29 +14,28 @@ from harness.core.errors import counted
 
 def submit(
     context: typer.Context,
-    model: Annotated[str, "Which model of the config or the run."],
+    model: Annotated[str, "The model of the config or the run."],
     out: Annotated[Path, "The file to write: .csv or .csv.gz."],
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="CONFIG|RUN", help="A config file (TOML), or a run's folder."),
+        typer.Argument(metavar="CONFIG|RUN", help="A config file (TOML) or a run folder."),
     ] = None,
     config: options.ConfigOption = None,
     repeat: options.Repeat = 0,
     fold: options.Fold = None,
     all_events: Annotated[
         bool,
-        "For an upload: learn from the evaluated days, too, and write only the ids that the "
-        "competition asks for. Do not score such a file on this evaluation set.",
+        "Fit on all events, with the held-out ones, and write only the users of the sample "
+        "submission. Only for an upload: a local score of this file is too good.",
     ] = False,
     set_: options.Set = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Write a model's lists as an upload.
+    """Write a model's lists as a submission for upload.
 
-    It has a list for every user that the competition asks for.
-
-    From a run's folder, no model learns again.
+    It has one list for each user that the competition requires. From a run folder it writes the
+    lists of the run; it does not fit the model again.
     """
     from harness import config as config_
     from harness.core.io import exists
@@ -51,20 +50,23 @@ def submit(
             typed = [word for key in set_ or [] for word in ("--set", key)]
             typed += ["--all-events"] if all_events else []
             again = learning_again(source, model, out, repeat, typed)
-            forms.refuse_other_forms(context, forms.RUN, f"the model has to learn again: {again}")
+            forms.refuse_other_forms(context, forms.RUN, f"fit the model again: {again}")
             done = submit_run(source, model, out, repeat=repeat, fold=fold)
         else:
-            forms.refuse_other_forms(context, forms.CONFIG, "of several folds the last is taken")
+            forms.refuse_other_forms(context, forms.CONFIG, "a config always uses its last fold")
             read = config_.read(source, set_ or [])
             done = write(read, model, out, repeat=repeat, all_events=all_events)
     say(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
     if all_events:
-        note("note  for an upload alone, not to be scored here: it has seen the held-out days")
+        note(
+            "note  only for an upload: the model has seen the held-out days, so do not score "
+            "this file here"
+        )
     for odd in done.notes:
         note(f"note  {odd}")
     counts = {
-        "users without any event, asked for like all others": done.without_history,
-        "rows of evaluated users for whom the sample does not ask, and which a host may refuse "
+        "users without any event, which also get a list": done.without_history,
+        "rows of evaluated users that are not in the sample; a host may refuse them "
         "(--all-events leaves them out)": done.beyond_sample,
     }
     for what, count in counts.items():

@@ -16,18 +16,18 @@ def synth(
         Literal["hm", "ponpare", "kion"],
         typer.Argument(metavar="LAYOUT", help="The competition to imitate: hm, ponpare or kion."),
     ],
-    out: Annotated[Path, "The folder to write to."],
-    users: Annotated[int | None, "How many users."] = None,
-    items: Annotated[int | None, "How many items."] = None,
-    events: Annotated[int | None, "How many events."] = None,
-    seed: Annotated[int, "Equal seeds give equal bytes."] = 0,
+    out: Annotated[Path, "The folder to write."],
+    users: Annotated[int | None, "The number of users. Default: 1,050 to 1,700."] = None,
+    items: Annotated[int | None, "The number of items. Default: 550 to 800."] = None,
+    events: Annotated[int | None, "The number of events. Default: 9,000 to 12,000."] = None,
+    seed: Annotated[int, "The same seed gives the same files."] = 0,
     gzip: Annotated[bool, "Write .csv.gz files."] = False,
     force: Annotated[bool, "Replace the files in --out."] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make raw competition files of any size.
+    """Write synthetic files in the format of a competition, of any size.
 
-    Same arguments, same bytes.
+    The same arguments give the same files.
     """
     from harness.core.errors import UsageError
     from harness.core.io import exists
@@ -38,7 +38,7 @@ def synth(
     files = sorted(path.name for path in out.glob("*.csv*")) if is_folder else []
     if files:
         raise UsageError(
-            f"{out}: holds {', '.join(files[:3])}; name another --out, or replace them with --force"
+            f"{out}: has {', '.join(files[:3])}; name another --out, or replace them with --force"
         )
     with doing("writing", events, " rows") as stage:
         written = synthesise(

@@ -16,34 +16,37 @@ from harness.core.params import MOST_TRIALS
 def tune(
     config: options.ConfigArgument = None,
     config_option: options.ConfigOption = None,
-    model: Annotated[list[str] | None, "Tune only this model; repeatable."] = None,
+    model: Annotated[list[str] | None, "Tune only this model. Repeatable."] = None,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_TRIALS, help="How many trials of each model; by default 30."),
+        typer.Option(
+            min=1, max=MOST_TRIALS, help="Trials per model. Default: that of the config, else 30."
+        ),
     ] = None,
     search: Annotated[
-        Literal["random", "grid", "tpe"] | None, "How parameters are chosen; by default random."
+        Literal["random", "grid", "tpe"] | None,
+        "How to choose parameters. Default: that of the config, else random.",
     ] = None,
     set_: options.Set = None,
     out: Annotated[
         Path | None,
-        "The config to write, with the best parameters; by default CONFIG with -tuned in its name.",
+        "The config to write, with the best parameters. Default: CONFIG with -tuned in its name.",
     ] = None,
     force: options.Replace = False,
     fresh: Annotated[
         bool,
-        "Make every trial anew, also those that an earlier search finished with the same "
-        "data, settings, code and packages.",
+        "Run every trial again. Default: reuse trials of earlier searches with the same data, "
+        "settings, code and packages.",
     ] = False,
     jobs: options.Jobs = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     format_: options.Output = "table",
 ) -> None:
-    """Search the parameters of models on an inner split of train.
+    """Find the best parameters of models on an inner split of train.
 
-    It does not look at the evaluation set: harness run scores the best parameters. CSV has all
-    trials.
+    It never looks at the evaluation set: score the best parameters with harness run. CSV has one
+    row per trial.
     """
     from harness import config as config_
     from harness.core.io import refuse_overwriting

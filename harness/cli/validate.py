@@ -28,9 +28,9 @@ def leave_processors() -> None:
 def validate(
     file: options.Lists,
     k: Annotated[
-        int | None, "How many items a list may have, if not as many as in the competition."
+        int | None, "The most items that a list may have. Default: that of the competition."
     ] = None,
-    fix: Annotated[Path | None, "Write the mended file there.", "OUT"] = None,
+    fix: Annotated[Path | None, "Write the fixed file to OUT.", "OUT"] = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -38,9 +38,9 @@ def validate(
     *,
     submission: SubmissionOptions,
 ) -> int:
-    """Say what is wrong with a submission, and how to mend it.
+    """Check a submission: show each fault, its lines, and how to fix it.
 
-    Every fault is found in one pass: where it is, and how often.
+    It finds all faults in one pass. The exit status is 1 if there are errors.
     """
     leave_processors()
     from harness.core.io import refuse_overwriting

@@ -51,8 +51,8 @@ def parse(text: str) -> tuple[str, str, str, str | float]:
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise UsageError(
-            f'"{printable(text)}" is no condition; signs are {", ".join([*_OPERATORS, BETTER])}; '
-            f"write one such as {_EXAMPLES}"
+            f'"{printable(text)}" is not a condition; signs are '
+            f"{', '.join([*_OPERATORS, BETTER])}; write one such as {_EXAMPLES}"
         )
     metric, model, other = (
         name[1:-1].replace('""', '"') if re.fullmatch(_QUOTED, name) else name
@@ -68,7 +68,9 @@ def parse(text: str) -> tuple[str, str, str, str | float]:
             f'"{printable(text)}": a model is better than a model; compare with >= {bound:g}'
         )
     if not math.isfinite(bound):
-        raise UsageError(f'"{printable(text)}": {other} is no finite number; quote a name')
+        raise UsageError(
+            f'"{printable(text)}": {other} is not a finite number; put a model\'s name in quotes'
+        )
     return metric, model, sign, bound
 
 
@@ -144,27 +146,27 @@ class Checked(Shown):
 
 
 def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
-    """Return whether conditions hold for the models of a run.
+    """Check conditions on the scores of a run.
 
     Parameters
     ----------
-    run : path of a run's folder
+    run : path of a run folder
     conditions : text or sequence of text
-        ``METRIC of MODEL SIGN OTHER``: `SIGN` is ``>=``, ``<=``, ``>`` or ``<`` between means, and
-        `OTHER` a model or a number; or ``better than`` a model, by the paired randomization test at
-        5 %, corrected for the number of pairs as ``harness compare`` does. Means of several folds
-        are means over folds. A condition on a model that failed does not hold.
+        ``METRIC of MODEL SIGN OTHER``. `SIGN` is ``>=``, ``<=``, ``>`` or ``<`` and compares means;
+        `OTHER` is a model or a number. Or ``METRIC of MODEL better than OTHER``: by the paired
+        randomization test at 5 %, corrected for the number of pairs as in ``harness compare``.
+        With folds, the mean is over folds. A condition on a failed model is false.
 
     Raises
     ------
     UsageError
-        No such run, metric or model; a condition of another form.
+        The run, metric or model does not exist, or a condition has another form.
     DataError
-        The run's scores contradict its result.json.
+        The scores of the run contradict its result.json.
 
     Examples
     --------
-    In a run where mine has a mean of 0.05 and popular one of 0.02:
+    In this run the mean of mine is 0.05, that of popular 0.02:
 
     >>> check("runs/one", "MAP@12 of mine >= 0.03").passed  # doctest: +SKIP
     True
@@ -172,7 +174,7 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     texts = [conditions] if isinstance(conditions, str) else conditions
     texts = list_of(str, "conditions", texts, f"texts, such as {_EXAMPLES}")
     if not texts:
-        raise UsageError(f"no condition; write one such as {_EXAMPLES}")
+        raise UsageError(f"no condition; write one, such as {_EXAMPLES}")
     opened = read(run)
     opened.verify()
     pairs = cache(partial(_pairs, opened))  # conditions on one metric share a comparison
@@ -205,7 +207,7 @@ def _check(run: Run, text: str, pairs: Callable[[str, bool], Pairs]) -> Conditio
                 f"{suggest(name, typed)}"
             )
     if other == model:
-        raise UsageError(f'"{printable(text)}": a model is not compared with itself')
+        raise UsageError(f'"{printable(text)}": you cannot compare a model with itself')
     means = {known.name: known.metrics[metric].mean for known in run.models}
     value, bound = means.get(model), means.get(other) if isinstance(other, str) else other
     holds, p_adjusted = False, None
@@ -213,11 +215,11 @@ def _check(run: Run, text: str, pairs: Callable[[str, bool], Pairs]) -> Conditio
         definition = run.metrics[metric].definition
         why = ""
         if definition.of == "set":
-            why = "has one value for all lists, and no test over users"
+            why = "has one value for all lists, so it has no test over users"
         elif definition.better == "neither":
-            why = "only describes lists, and calls none better"
+            why = "describes lists, without better or worse"
         if why:
-            raise UsageError(f'"{printable(text)}": {metric} {why}; compare values, with >=')
+            raise UsageError(f'"{printable(text)}": {metric} {why}; compare values with >=')
         both = frozenset((model, str(other)))
         pair = pairs(metric, False).get(both) or pairs(metric, True)[both]
         holds, p_adjusted = pair.ahead == model, pair.p_adjusted

@@ -136,45 +136,46 @@ def compare(*inputs: Any, **options: Unpack[CompareOptions]) -> ComparedSubmissi
 def compare(*inputs: Any, **options: Unpack[CompareOptions]) -> Compared | ComparedSubmissions:
     """Compare the models of runs on one evaluation set, or submissions by one solution.
 
-    What is not named is as ``[compare]`` of the first run or of `config` has it, and its seed.
+    Defaults come from ``[compare]`` and the seed of the first run's config, or of `config`.
 
     Parameters
     ----------
     *inputs : paths, Runs, or a mapping
-        The folders of one or more runs. A model that several of them have, with the same scores,
-        counts once; where the scores differ, it is shown with its run. With `solution` or `config`:
-        two or more files of lists, or a mapping of names to files or frames (pandas, Polars,
-        Arrow).
+        One or more run folders. A model with the same scores in several runs counts once; with
+        different scores, it is shown with its run. With `solution` or `config`: two or more
+        submissions, or a mapping of names to files or frames (pandas, Polars, Arrow).
     metric : str or Metric, optional
-        One of the runs' metrics, by default the first; of submissions the config's first, or the
-        competition's.
+        A metric of the runs; by default the first. For submissions, by default the first of the
+        config, or the metric of the competition.
     models : sequence of str
-        Of runs, only these; all by default. p values are corrected for the pairs that there are.
+        Compare only these models of the runs; all by default. p values are corrected for the pairs
+        that remain.
     baseline : str, optional
-        The model, or submission, that all others are compared with.
+        Compare every model or submission with this one only.
     all_pairs : bool
-        Compare every two models, whatever baseline the run has.
+        Compare all pairs, even if the run has a baseline.
     correction : str
-        ``holm`` (any error at all) or ``bh`` (the share of errors), over all pairs.
+        How to correct p values for the number of pairs: ``holm`` (the chance of any error) or
+        ``bh`` (the share of errors).
     resamples : int
-        B, of the bootstrap and of the randomization test.
+        B, the draws of the bootstrap and of the randomization test.
     seed : int
-        Equal seeds, equal results.
+        The same seed gives the same results.
     public_shares : sequence of float
-        Of runs, shares of the users on the public leaderboard.
+        For runs: shares of the users on the public leaderboard.
     slices : sequence of str
-        Of runs, columns to slice the users by: ``activity``, ``truth``, ``repeats``, or what
-        ``[compare] slices`` of the run named.
+        For runs: compare within slices of users by ``activity``, ``truth``, ``repeats``, or a
+        column of ``[compare] slices`` of the run.
     k, strict, force, solution, config, …
-        Of submissions, as of `harness.score`.
+        For submissions: as in `harness.score`.
 
     Raises
     ------
     SubmissionError
-        A submission has errors, and `force` is not given.
+        A submission has errors, and `force` is false.
     HarnessError
-        No such run, file, metric or model; other evaluation sets; fewer than two to compare; a run
-        folder that was changed or damaged.
+        A run, file, metric or model does not exist; the evaluation sets differ; there are fewer
+        than two models; or a run folder was changed or damaged.
     """
     if are_submissions(compare, inputs, options, RunOptions, PairOptions):
         return compare_submissions(inputs, options, baseline=options.get("baseline"))
@@ -191,8 +192,8 @@ def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
         shares = list_of(Real, "public_shares", public_shares, "numbers between 0 and 1")
     if baseline is not None and all_pairs:
         raise UsageError(
-            f'every two models, or all with the baseline "{baseline}": leave --all-pairs or '
-            "--baseline out (in Python, all_pairs= or baseline=)"
+            f'every two models, or every model with the baseline "{baseline}": leave --all-pairs '
+            "or --baseline out (in Python, all_pairs= or baseline=)"
         )
     took, runs = stopwatch(), open_runs(inputs)
     run, by = runs[0], metric_of(runs, None if metric is None else str(metric))
@@ -281,7 +282,7 @@ def _sliced(compared: Compared, by: str) -> Sheet:
         Column("95 % interval", lambda row: ends(row[0].models[row[1]].ci95, digits)),
     ]
     heading = [f"slices  {compared.metric} by {printable(column_title(by))}"]
-    few = ["few    under 100 users, or under 10 with any: too few to tell models apart"]
+    few = ["few    under 100 users, or under 10 with a score above 0: too few to tell models apart"]
     footing = few if any(part.small for part in parts) else []
     rows = [(part, model.name) for part in parts for model in compared.models]
     return Sheet.of(rows, columns, heading=heading, footing=footing, kept=len(columns))

@@ -182,8 +182,8 @@ class Explanations(Shown):
         beyond = len(user.truth) - user.candidates
         lines += [
             f"truth  R = {len(user.truth)}: {_truth(user)}",
-            *([f"note   {beyond} of them could not be recommended"] if beyond else []),
-            *([] if user.averaged else ["note   no true items: the user is not averaged"]),
+            *([f"note   {beyond} of them are not candidates"] if beyond else []),
+            *([] if user.averaged else ["note   no true items: the mean leaves this user out"]),
             *([] if user.places else ["note   no list"]),
             *(["note   no training events"] if user.events == 0 else []),
         ]
@@ -244,8 +244,8 @@ def explain_run(
         hint = f"or write its place into {run.folder}/config.toml"
         if (run.folder / RECOMMENDATIONS).exists():
             page = shlex.join(["harness", "report", str(run.folder), "--users", "600"])
-            hint += f"; a page of lists without hits needs no log: {page}"
-        raise DataError(f"{error}\nthe log alone says what was true: mend it, {hint}") from error
+            hint += f"; a page of lists without hits does not need the log: {page}"
+        raise DataError(f"{error}\nthe true items come from the log: fix it, {hint}") from error
     lists = [_submitted(evaluated, model, repeat_of[model], metrics) for model in models]
     best_values, metric = None, _metric_of(lists[0])
     leader = _best_by(run, metric)
@@ -295,7 +295,10 @@ def _metric_of(submitted: SubmittedLists) -> Metric:
     metric = next(iter(submitted.solution.metrics), parse(f"MAP@{_K}"))
     submitted.solution.require(metric)
     if metric.definition.of == "set":
-        raise UsageError(f"metric {metric} has no value for a user; name another with --metric")
+        raise UsageError(
+            f"metric {metric} has one value for all lists, none per user; name "
+            "another with --metric"
+        )
     return metric
 
 
@@ -414,7 +417,9 @@ def _rows_of(users: Sequence[str], solution: Solution, fold: int) -> list[int]:
     return [row_of[user] for user in users]
 
 
-_NO_HISTORY = "no history is shown: a solution has no training events; --config CONFIG has them"
+_NO_HISTORY = (
+    "a solution has no training events, so there is no history; name --config CONFIG to see it"
+)
 
 
 def _with_history(

@@ -147,31 +147,31 @@ def leaderboard(*inputs: Any, **options: Unpack[LeaderboardOptions]) -> Ranking:
 
 
 def leaderboard(*inputs: Any, **options: Unpack[LeaderboardOptions]) -> Leaderboard | Ranking:
-    """Rank the runs of a folder by evaluation set, or submissions by one solution.
+    """Rank the models of all runs in a folder, or several submissions.
 
     Parameters
     ----------
     *inputs : path, paths or a mapping
-        A folder, in which runs may lie at any depth; ``runs`` by default. With `solution` or
-        `config`: two or more submissions, as of `compare`. One that cannot be scored is in
-        ``refused`` of the result, with the reason.
+        A folder with runs, at any depth; ``runs`` by default. With `solution` or `config`: two or
+        more submissions, as in `compare`. ``refused`` of the result has those that cannot be
+        scored, with the reason.
     metric : str or Metric, optional
-        One that runs were scored by, by default the first of most runs on a set; of submissions the
-        config's first, or the competition's.
+        A metric of the runs; by default the first metric of most runs on a set. For submissions,
+        by default the first of the config, or the metric of the competition.
     sort : str
-        Of runs: ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
+        For runs: ``score``, best first; ``date``, latest first; ``model`` or ``run``, by name.
     model : str, optional
-        Of runs, only names that hold this text, in whatever case.
+        For runs: only models with this text in their name, in upper or lower case.
     evaluation_set : str, optional
-        Of runs, only the evaluation set whose fingerprint begins so.
+        For runs: only the evaluation set whose fingerprint starts with this text.
     k, correction, resamples, seed, strict, force, solution, config, …
-        Of submissions, as of `compare`.
+        For submissions: as in `compare`.
 
     Raises
     ------
     HarnessError
-        No such folder or file, no run in it, none left by what is asked for; fewer than two
-        submissions that can be scored.
+        The folder or file does not exist, no run is in it or left to show, or fewer than two
+        submissions can be scored.
     """
     if are_submissions(leaderboard, inputs, options, FolderOptions, RankOptions):
         return Ranking(**vars(compare_submissions(inputs, options, skip_failed=True)))
@@ -182,10 +182,12 @@ def leaderboard(*inputs: Any, **options: Unpack[LeaderboardOptions]) -> Leaderbo
 
 def _folder_of(inputs: Sequence[Any]) -> Path:
     if len(inputs) > 1:
-        raise UsageError(f"{len(inputs)} folders of runs; name one in which all of them lie")
+        raise UsageError(f"{len(inputs)} folders of runs; name one folder that has all of them")
     folder = as_path(inputs[0] if inputs else "runs", "a folder of runs")
     if not (exists(folder) and folder.is_dir()):
-        raise UsageError(f"{folder}: is no folder; name the one that runs are written to: runs")
+        raise UsageError(
+            f"{folder}: not a folder; name the folder that has your runs, such as runs"
+        )
     return folder
 
 
@@ -206,7 +208,9 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
         except HarnessError as error:
             left_out.append(str(error))
     if not runs:
-        raise UsageError("\n".join([f"{folder}: holds no run; harness run makes one", *left_out]))
+        raise UsageError(
+            "\n".join([f"{folder}: no run in this folder; harness run makes one", *left_out])
+        )
     runs.sort(key=lambda run: run.environment.get("written", ""), reverse=True)
     sets: dict[str, list[Run]] = {}
     for run in runs:
@@ -214,7 +218,7 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
     names = [name for name in sets if name.startswith(evaluation_set)]
     if not names:
         known = ", ".join(name[:_SHORT] for name in sets)
-        raise UsageError(f'no run has an evaluation set "{evaluation_set}…"; there are {known}')
+        raise UsageError(f'no run has the evaluation set "{evaluation_set}…"; there are {known}')
     groups = [_group(sets[name], metric, sort, model, left_out) for name in names]
     kept = tuple(group for group in groups if group is not None and group.entries)
     if not kept:
@@ -222,10 +226,12 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
         models = dict.fromkeys(known.name for run in runs for known in run.models)
         reasons = left_out
         if metric is not None and metric not in metrics:
-            reasons = [f'no run was scored by "{metric}"; {suggest(metric, metrics)}']
+            reasons = [f'no run has the metric "{metric}"; {suggest(metric, metrics)}']
         elif model:
-            reasons.append(f'no model\'s name holds "{model}"; {suggest(model, models)}')
-        raise UsageError("\n".join([f"{folder}: no run is left", *reasons]))
+            reasons.append(
+                f'no model has this text in its name: "{model}"; {suggest(model, models)}'
+            )
+        raise UsageError("\n".join([f"{folder}: no run is left to show", *reasons]))
     return Leaderboard(kept, tuple(left_out))
 
 
@@ -256,8 +262,8 @@ def _group(
     latest = next((source for source in sources if source[0] is not None), None)
     scored = [run for (run, _), source in zip(having, sources, strict=True) if source == latest]
     left_out += [
-        f"{run.folder}: was scored by another source of {metric} than the latest run, or does not "
-        f"say which values are better; {run.again}"
+        f"{run.folder}: was scored by another version of the code of {metric} than the latest "
+        f"run, or the metric does not say which values are better; {run.again}"
         for run, _ in having
         if run not in scored
     ]
@@ -310,7 +316,7 @@ def _entries(run: Run, metric: str) -> list[Entry]:
             description = settings(run.config, model.name)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             path = run.folder / "config.toml"
-            raise DataError(f"{path}: is no config of a run ({error})") from error
+            raise DataError(f"{path}: not the config of a run ({error})") from error
         entries.append(
             Entry(
                 model=model.name,
@@ -371,6 +377,6 @@ def _table(group: Group) -> Sheet:
         Column("settings", lambda e: printable(e.settings), "words"),
         Column("seed", lambda e: "" if e.seed is None else str(e.seed)),
         Column("runs", lambda e: str(e.runs)),
-        Column("not as the first's config", lambda e: printable(", ".join(e.differs)), "words"),
+        Column("differs from the first in", lambda e: printable(", ".join(e.differs)), "words"),
     ]
     return Sheet.of(group.entries, columns, heading=[heading], styles=STYLES)

@@ -31,9 +31,9 @@ def refuse_lists(inputs: Sequence[Any]) -> None:
         if isinstance(run, Run) or (path is not None and not (exists(path) and path.is_file())):
             continue
         raise UsageError(
-            f"{path or f'a {type(run).__name__}'}: is no run; submissions are compared by what "
-            "they are scored against: name --solution SOLUTION or --config CONFIG (in Python, "
-            "solution= or config=)"
+            f"{path or f'a {type(run).__name__}'}: not a run. To compare submissions, name what "
+            "to score them against: --solution SOLUTION or --config CONFIG (in Python, solution= "
+            "or config=)"
         )
 
 
@@ -43,7 +43,7 @@ def refuse_twice(inputs: Iterable[Any], what: str) -> None:
     times = Counter(path.resolve() for path in paths)
     for path in paths:
         if times[path.resolve()] > 1:
-            raise UsageError(f"{path}: is named twice; name each {what} once")
+            raise UsageError(f"{path}: named twice; name each {what} once")
 
 
 def open_runs(inputs: Sequence[Any]) -> list[Run]:
@@ -51,7 +51,7 @@ def open_runs(inputs: Sequence[Any]) -> list[Run]:
     refuse_twice(inputs, "run")
     runs = [run if isinstance(run, Run) else read(run) for run in inputs]
     if not runs:
-        raise UsageError("no run to compare; name the folder of one, such as runs/2020-09-16-hm-…")
+        raise UsageError("no run to compare; name a run folder, such as runs/2020-09-16-hm-…")
     first = runs[0]
     for run in runs[1:]:
         ours, theirs = first.evaluation, run.evaluation
@@ -61,10 +61,10 @@ def open_runs(inputs: Sequence[Any]) -> list[Run]:
             step = "run both with the same data, [split] and [evaluation]"
             if ours.fingerprint_format != theirs.fingerprint_format:
                 older = min(first, run, key=lambda it: it.evaluation.fingerprint_format)
-                step = f"{older.folder} has fingerprints of an earlier version, {older.again}"
+                step = f"{older.folder} has a fingerprint of an earlier version; {older.again}"
             raise UsageError(
                 f"{run.folder}: has another evaluation set than {first.folder}: they differ in "
-                f"{', '.join(differ)}; only models on one evaluation set can be compared: {step}"
+                f"{', '.join(differ)}; harness compares models on one evaluation set only: {step}"
             )
         for known, fold in zip(first.folds, run.folds, strict=True):
             if not fold.user_ids.equals(known.user_ids):
@@ -83,17 +83,17 @@ def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
         hint = suggest(name, known) if known else "run them with the same metrics"
         functions = {run.user_metrics[name].text for run in runs if name in run.user_metrics}
         if len(functions) > 1:
-            hint = f"its runs have different functions, {listed(sorted(functions))}; rename a file"
-        raise UsageError(f'"{name}" is no metric with scores of each user in all runs; {hint}')
+            hint = f"its runs use different functions, {listed(sorted(functions))}; rename a file"
+        raise UsageError(f'"{name}" is not a metric with scores per user in all runs; {hint}')
     metric = known[name]
     digests = [run.record.digest_of(run.name_of(metric)) for run in runs]
     if len({*digests}) > 1:
         now = metric.definition.digest
         stale = [run for run, digest in zip(runs, digests, strict=True) if digest != now]
         raise UsageError(
-            f'metric "{runs[0].name_of(metric)}": its source has changed since '
-            f"{' and '.join(str(run.folder) for run in stale)}, so figures of these runs are not "
-            f"of one metric; {'; '.join(run.again for run in stale)}"
+            f'metric "{runs[0].name_of(metric)}": its code has changed since '
+            f"{' and '.join(str(run.folder) for run in stale)}, so their scores cannot be "
+            f"compared; {'; '.join(run.again for run in stale)}"
         )
     return metric
 
@@ -123,21 +123,21 @@ def profile_of(run: Run, columns: Sequence[str]) -> pl.DataFrame:
         return pl.DataFrame()
     if len(run.folds) > 1:
         raise UsageError(
-            f"{run.folder}: has {counted(len(run.folds), 'fold')}, and users are in other slices "
-            "in each; its result.json has the slices of every fold"
+            f"{run.folder}: has {counted(len(run.folds), 'fold')}, and slices are per fold; see "
+            "the slices of every fold in its result.json"
         )
     path, users = run.folder / USERS, run.users
     for name in columns:
         if name == USER or name not in users.columns:
             known = [column for column in users.columns if column != USER]
             raise UsageError(
-                f'{run.folder}: has no column "{name}" to slice users by; {suggest(name, known)}; '
-                f"for another column of the table of users, add it to [compare] slices of the "
-                "config and run that again"
+                f'{run.folder}: has no column "{name}" for slices of users; '
+                f"{suggest(name, known)}; to use another column of the table of users, add it to "
+                "[compare] slices in the config and run again"
             )
         if users[name].dtype.is_nested() or users[name].dtype == pl.Binary:
             raise DataError(
-                f'{path}: column "{name}" holds {users[name].dtype}; expected texts, numbers or '
+                f'{path}: column "{name}" holds {users[name].dtype}; expected text, numbers or '
                 f"dates; {run.again}"
             )
     return users.select(list(dict.fromkeys(columns)))

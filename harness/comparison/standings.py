@@ -227,12 +227,14 @@ def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Shee
     parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6], comparison.tested]
     heading = [f"{board.name}  {' · '.join(filter(None, parts))}"]
     if comparison.better == "neither":
-        heading.append(f"rank 1 is the highest: by {compared.metric} neither end is better")
+        heading.append(
+            f"rank 1 is the highest: for {compared.metric} neither high nor low is better"
+        )
     ahead, behind = comparison.words
     footing = [
-        f"could be   ranks behind all that are really {ahead}, and before all that are really "
-        f"{behind}",
-        "tied with  the test finds no difference to these",
+        f"could be   the ranks that the test allows: behind those that are really {ahead}, ahead "
+        f"of those that are really {behind}",
+        "tied with  the test finds no difference",
     ]
     near = [
         printable(f"{pair.one} and {pair.other} ({pair.verdict})")
@@ -241,8 +243,8 @@ def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Shee
     ]
     if near:
         footing.append(
-            f"borderline  {listed(near, _SHOWN)}: other draws could say otherwise; more "
-            "--resamples leave fewer open"
+            f"borderline  {listed(near, _SHOWN)}: other draws could change the verdict; use more "
+            "--resamples"
         )
     return Sheet.of(board.standings, columns, heading=heading, footing=footing, kept=4)
 

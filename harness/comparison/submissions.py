@@ -73,9 +73,9 @@ def are_submissions(
             wrong.append(name)
     if wrong:
         flags, keywords = " and ".join(map(flag_of, wrong)), "= and ".join(wrong)
-        go, them = ("goes", "it") if len(wrong) == 1 else ("go", "them")
+        work, them = ("works", "it") if len(wrong) == 1 else ("work", "them")
         raise UsageError(
-            f"{flags} (in Python, {keywords}=) {go} with {goes}, not with {other}: leave {them} out"
+            f"{flags} (in Python, {keywords}=) {work} with {goes}, not with {other}: remove {them}"
         )
     return named
 
@@ -96,7 +96,7 @@ def rules_of(config: Config | None, baseline: str | None, options: ComparisonOpt
     if not isinstance(resamples, int) or not 100 <= resamples <= MOST_RESAMPLES:
         raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"seed = {seed!r}; expected a whole number from 0")
+        raise UsageError(f"seed = {seed!r}; expected a whole number, 0 or more")
     return Rules(baseline, correction, resamples, seed)
 
 
@@ -124,7 +124,7 @@ def compare_submissions(
     for name, file in submissions.items():
         paths = [path.resolve() for path in (file, terms.solution) if isinstance(path, Path)]
         if len(paths) == 2 and paths[0] == paths[1]:  # which a shell's *.csv names too
-            notes.append(f"{name}: is the solution itself, and left out")
+            notes.append(f"{name}: left out, as it is the solution itself")
             continue
         try:
             validation, lists = scorer.lists(file, strict=strict, force=force)
@@ -150,7 +150,7 @@ def compare_submissions(
     for name, users in [("all", solution.counted), *solution.leaderboards.items()]:
         there = users & solution.counted
         if there.sum() < 2:
-            notes.append(f"{name}: {counted(int(there.sum()), 'user')}, and two are needed")
+            notes.append(f"{name}: {counted(int(there.sum()), 'user')}; a comparison needs two")
             continue
         tables = {n: ScoreTable({by: values[there][None, :]}) for n, values in scores.items()}
         boards.append(_board(name, ScoredUsers(hashes[there], tables), by, rules))
@@ -190,10 +190,10 @@ def _named(inputs: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
         if isinstance(path, Path) and path.is_dir():
             if is_run(path):
                 raise UsageError(
-                    f"{path}: is a run, which knows its own evaluation set; harness submit {path} "
-                    "--model NAME --out FILE writes the lists of a model"
+                    f"{path}: a run folder, not a submission; first write the lists of a model: "
+                    f"harness submit {path} --model NAME --out FILE"
                 )
-            raise UsageError(f"{path}: is a folder; name the files in it, such as {path}/*.csv")
+            raise UsageError(f"{path}: a folder; name the files in it, such as {path}/*.csv")
     if len(submissions) < 2:
         raise UsageError(_too_few(len(submissions)))
     return submissions
@@ -209,8 +209,8 @@ def _scorer(terms: Terms, metric: str | Metric | None, k: int | None) -> Scorer:
     first = scorer.solution.metrics[0]
     if first.definition.of == "set":
         raise UsageError(
-            f"metric {first} has one value for all lists: no users to compare by; name another "
-            "with --metric (in Python, metric=)"
+            f"metric {first} has one value for all lists, none per user; name another with "
+            "--metric (in Python, metric=)"
         )
     scorer.solution.require(first)
     return scorer
@@ -222,8 +222,8 @@ def _notes_on(scorer: Scorer, *, is_named: bool) -> list[str]:
     odd = scorer.against.odd_in_solution(form.nothing if form else "")
     notes = []
     if form is not None and form.source and not is_named:
-        by = f"by the columns as {form.source}: {solution.metrics[0]}"
-        notes.append(f"{by}; --metric (metric=) names another")
+        by = f"metric {solution.metrics[0]}, as the solution has the columns of {form.source}"
+        notes.append(f"{by}; --metric (metric=) sets another")
     notes += [f"truth: {solution.shape}"] if solution.shape else []
     notes += [RULES[code].says.format(values=", ".join(odd[code])) for code in odd if odd[code]]
     notes += left_out_lines(solution.left_out)
@@ -241,8 +241,8 @@ def _refusal(error: HarnessError) -> str:
 
 def _too_few(count: int) -> str:
     return (
-        f"{counted(count, 'submission')}: two are needed for a comparison; name another (harness "
-        "score scores one)"
+        f"{counted(count, 'submission')}; a comparison needs two: name another (harness score "
+        "scores one file)"
     )
 
 
@@ -286,6 +286,6 @@ def copies(comparison: Comparison) -> tuple[str, ...]:
             groups = [*apart, joined]
     named = [[quoted(name) for name in group] for group in groups]
     return tuple(
-        f"{', '.join(names)} and {last} have the same value for every user: is one a copy?"
+        f"{', '.join(names)} and {last} have the same score for every user: is one a copy?"
         for *names, last in named
     )

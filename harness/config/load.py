@@ -23,6 +23,14 @@ _EXPECTED = {
     ),
     "list_type": "expected a list, in square brackets",
     "bool_type": "expected true or false",
+    **dict.fromkeys(("int_type", "int_from_float"), "expected a whole number"),
+    "float_type": "expected a number",
+    "string_type": "expected a text",
+    "greater_than_equal": "expected {ge} or more",
+    "greater_than": "expected more than {gt}",
+    "less_than_equal": "expected {le} or less",
+    "less_than": "expected less than {lt}",
+    "too_short": "expected at least {min_length}",
 }
 """What a value should be, where pydantic's words are not those of a config."""
 _SHOWN = 10
@@ -73,7 +81,7 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
         raise UsageError(f"{path}: no such file; {_configs_beside(path)}") from error
     except IsADirectoryError as error:
         files = _configs_beside(path / "config.toml")
-        raise UsageError(f"{path}: is a folder, and a config is one file; {files}") from error
+        raise UsageError(f"{path}: a folder, not a config file; {files}") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -82,7 +90,7 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
         values = tomllib.loads(text)
     except (RecursionError, ValueError) as error:
         twice = str(error).startswith("Cannot declare")
-        hint = "; write a [table] once, and several models as [[models]]" if twice else ""
+        hint = "; write each [table] once, and each model under its own [[models]]" if twice else ""
         raise UsageError(f"{path}: is not valid TOML: {error}{hint}") from error
     for override in overrides:
         _apply(values, override)
@@ -116,8 +124,7 @@ def _apply(values: dict[str, Any], override: str) -> None:
             target = None
     if not isinstance(target, dict):
         raise UsageError(
-            f"--set {override}: there is no such key; name one, such as evaluation.k=5 or "
-            "models.0.repeats=3"
+            f"--set {override}: no such key; name one, such as evaluation.k=5 or models.0.repeats=3"
         )
     value: Any = text.strip()
     with suppress(RecursionError, ValueError):
@@ -154,7 +161,7 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
     strategies = INNER if fault["loc"][0] == "tune" else STRATEGIES
     match fault["type"]:
         case "missing" if not key:
-            return f"{section} is missing; docs/config.md shows what it holds"
+            return f"{section} is missing; docs/config.md shows its keys"
         case "missing":
             return f'{section} needs the key "{key}", which is missing'
         case "union_tag_not_found":
@@ -170,7 +177,9 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
             words = fault["ctx"]["expected"].replace(" or ", ",").split(",")
             near = suggest(str(value), [word.strip("' ") for word in words])
             return f"{place} = {in_toml(value)}; {near}"
-    expected = _EXPECTED.get(fault["type"], fault["msg"][0].lower() + fault["msg"][1:])
+    expected = fault["msg"][0].lower() + fault["msg"][1:]
+    if fault["type"] in _EXPECTED:
+        expected = _EXPECTED[fault["type"]].format(**fault.get("ctx", {}))
     return f"{place}: found {in_toml(value)}; {expected}"
 
 

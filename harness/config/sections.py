@@ -89,9 +89,8 @@ class DataConfig(Section):
     def _only_what_the_layout_reads(self) -> DataConfig:
         if ":" not in self.layout and self.layout not in (*BUILT_IN, TABLE):
             raise ValueError(
-                f"layout = {self.layout!r}; {suggest(self.layout, [*BUILT_IN, TABLE])}\n"
-                'for files of another shape: layout = "table", or one of your own, '
-                '"my_layout:Name"'
+                f"layout = {self.layout!r}; {suggest(self.layout, [*BUILT_IN, TABLE])}\nfor "
+                'other files, set layout = "table", or write a layout: "my_layout:Name"'
             )
         allowed = keys_of(self.layout)
         for key in sorted(self.model_fields_set - allowed):
@@ -104,7 +103,7 @@ class DataConfig(Section):
             raise ValueError(f'user and item are both the column "{self.user}"')
         conditions(self.where)
         if self.layout == TABLE and self.events is None:
-            raise ValueError('layout "table" needs events = "the file with the event log"')
+            raise ValueError('layout "table" needs events = "FILE", the log of events')
         return self
 
     @property
@@ -180,8 +179,8 @@ class DataConfig(Section):
         header = True if text.header is None else text.header
         if not header:
             raise UsageError(
-                f"{table.named('header')}: a file without a header line needs the names of its "
-                'columns, such as header = ["user", "item", "rating", "time"]'
+                f"{table.named('header')}: a file without a header line needs its column names, "
+                'such as header = ["user", "item", "rating", "time"]'
             )
         if table.is_frame:
             return table
@@ -239,16 +238,18 @@ class ModelConfig(Section):
                 'needs the key "use", or "lists" with a file of precomputed recommendations'
             )
         if self.use is not None and self.lists is not None:
-            raise ValueError('has both "use" and "lists"; leave one out')
+            raise ValueError('has both "use" and "lists"; remove one')
         if self.lists is not None and "" in paths_of(self.lists):
             raise ValueError('lists is ""; name the file of precomputed recommendations')
         for key in ("of", "params", "repeats", "space", "tuned") if self.lists is not None else ():
             if getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(
-                    f'has precomputed recommendations, which have no "{key}"; leave it out'
+                    f'has precomputed recommendations, so it takes no "{key}"; remove it'
                 )
         if self.of is not None and "models" in self.params:
-            raise ValueError('gives its parameter "models" twice: leave it to of')
+            raise ValueError(
+                'names its base models twice; name them in of only, and remove "models" from params'
+            )
         return self
 
 
@@ -335,21 +336,24 @@ class Config(Section):
         names = [m.name for m in self.models]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f'[[models]]: two models are named "{name}"; name each once')
+                raise ValueError(
+                    f'[[models]]: two models have the name "{name}"; give each its own name'
+                )
         self._require_base_models()
         baseline = self.compare.baseline
         if baseline is not None and baseline not in names:
             raise ValueError(
-                f'[compare] baseline: no model is named "{baseline}"; {suggest(baseline, names)}'
+                f'[compare] baseline: no model has the name "{baseline}"; '
+                f"{suggest(baseline, names)}"
             )
         if isinstance(self.split, GivenSplit) and self.data.layout != TABLE:
-            raise ValueError('[split] strategy "given" goes with layout "table" only')
+            raise ValueError('[split] strategy "given" works with layout "table" only')
         if self.data.time is False and not isinstance(self.split, GivenSplit):
-            raise ValueError('[data] time = false goes with [split] strategy "given" only')
+            raise ValueError('[data] time = false works with [split] strategy "given" only')
         self._require_files_of_folds()
         if self.data.time is False and self.tune.split is not None:
             raise ValueError(
-                "[tune] split needs times, and [data] time = false says there are none"
+                "[tune] split needs times, but [data] time = false says that there are none"
             )
         return self
 
@@ -360,7 +364,9 @@ class Config(Section):
             for base in bases:
                 if base not in base_models:
                     near = suggest(base, [other for other in base_models if other != name])
-                    raise ValueError(f'[[models]] "{name}" of: no model is named "{base}"; {near}')
+                    raise ValueError(
+                        f'[[models]] "{name}" of: no model has the name "{base}"; {near}'
+                    )
         try:
             TopologicalSorter(base_models).prepare()
         except CycleError as error:
@@ -379,19 +385,20 @@ class Config(Section):
         if isinstance(self.split, GivenSplit):
             valid = paths_of(self.split.valid)
             if len(set(valid)) < len(valid):
-                raise ValueError("[split] valid names a file twice; each fold needs its own events")
+                raise ValueError("[split] valid names a file twice; each fold needs its own file")
             files_of["[data] events"] = paths_of(self.data.events or "")
         elif isinstance(self.data.events, list):
             raise ValueError(
-                "[data] events names several files, one a fold, which goes with [split] strategy "
-                '"given" only; for one log in several files name a folder or a pattern'
+                "[data] events names several files, one per fold; this works with [split] "
+                'strategy "given" only. If one log is in several files, name a folder or a '
+                "pattern"
             )
         for key, files in files_of.items():
             if len(files) != self.n_folds:
                 folds = counted(self.n_folds, "fold", "folds")
                 raise ValueError(
-                    f"{key} names {counted(len(files), 'file')} for {folds}; name one a fold, the "
-                    "earliest first"
+                    f"{key} names {counted(len(files), 'file')} for {folds}; name one file per "
+                    "fold, the earliest first"
                 )
 
     @model_validator(mode="after")
@@ -412,8 +419,8 @@ class Config(Section):
             cut_off = metric.k or 1
             if metric.graded and not self.graded:
                 raise ValueError(
-                    f"{where}: {text} needs grades, which these events do not have; name a column "
-                    "of numbers with [data] value, or leave gain out"
+                    f"{where}: {text} needs grades, but these events have none; name a column of "
+                    "numbers as [data] value, or remove gain"
                 )
             if cut_off > k:
                 raise ValueError(
@@ -486,7 +493,9 @@ class Config(Section):
         if not self.data.restore_zeros:
             return layout
         if layout.id_width is None:
-            raise UsageError(f'[data] restore_zeros: layout "{name}" does not say how long ids are')
+            raise UsageError(
+                f'[data] restore_zeros: layout "{name}" does not set the length of ids'
+            )
         return replace(layout, restore_zeros=True)
 
     def resolved(self) -> dict[str, Any]:

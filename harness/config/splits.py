@@ -29,8 +29,8 @@ class TimeSplit(Section):
             raise ValueError('window = "test" needs test_days >= 1')
         if self.window == "test" and self.folds > 1:
             raise ValueError(
-                f'window = "test" is one window, and folds = {self.folds} asks for more; set '
-                "folds = 1 to evaluate the test days"
+                f'window = "test" is one window, but folds = {self.folds}; set folds = 1 to '
+                "evaluate the test days"
             )
         return self
 
@@ -82,11 +82,11 @@ class GivenSplit(Section):
         valid = values.get("valid") if isinstance(values, dict) else values
         files = valid if isinstance(valid, list) else [valid]
         if not any(files):
-            raise ValueError(
-                'strategy "given" needs valid = "the file with the events to evaluate"'
-            )
+            raise ValueError('strategy "given" needs valid = "FILE", the events to evaluate')
         if "" in files:
-            raise ValueError(f"valid names no file for fold {files.index('') + 1}; name one a fold")
+            raise ValueError(
+                f"valid names no file for fold {files.index('') + 1}; name one file per fold"
+            )
         return values
 
     @property

@@ -77,7 +77,7 @@ class Entry:
         now, stamped = time.time_ns(), stamps(Path(file[0]) for file in self.files)
         for then, stamp in zip(self.files, stamped, strict=True):
             if then != stamp:
-                return f"{then[0]} was written or removed while it was in use"
+                return f"{then[0]} was changed or removed while it was in use"
             if self.settle and now - then[4] < 1e9 * self.settle:
                 return f"{then[0]} was written less than {self.settle:g} seconds before"
         return None
@@ -103,8 +103,8 @@ class Entry:
         if not all(map(is_private, there)):
             return None  # which says so itself, once
         return (
-            f"nothing can be written to {self.path.parent}; make room there, or set "
-            "HARNESS_CACHE_DIR to a folder of your own"
+            f"cannot write to {self.path.parent}; make room there, or set HARNESS_CACHE_DIR to a "
+            "folder of your own"
         )
 
     @contextmanager
@@ -229,8 +229,8 @@ def is_private(path: Path) -> bool:
 @cache
 def _say_not_used(path: Path) -> None:
     _log.warning(
-        "%s: belongs to another user, or others can write to it, so nothing is kept there; set "
-        "HARNESS_CACHE_DIR to a folder of your own",
+        "%s: another user owns this folder or can write to it, so harness keeps nothing there; "
+        "set HARNESS_CACHE_DIR to a folder of your own",
         printable(str(path)),
     )
 

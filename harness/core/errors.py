@@ -13,12 +13,12 @@ INTERRUPTED = 130
 
 
 class HarnessError(Exception):
-    """A mistake that a person can mend; shown as its message alone, never as a traceback.
+    """A mistake that you can fix. The command shows its message, never a traceback.
 
     Attributes
     ----------
     exit_status : int
-        The exit status of the command that met it.
+        The exit status of the command.
     """
 
     exit_status = 2

@@ -136,7 +136,7 @@ def partials(values: Floats) -> Floats:
     held = np.empty(_MOST_PARTIALS)
     count = _kernels.partials(np.ascontiguousarray(values, np.float64), held)
     if count < 0:
-        raise OverflowError("numbers too large to be added up")
+        raise OverflowError("numbers too large to add up")
     return np.asarray(held[:count])
 
 

@@ -40,6 +40,4 @@ def shown(name: str) -> str:
 
 def no_file(name: str, step: str) -> UsageError:
     """Return what to say of a frame or an object that an earlier process had."""
-    return UsageError(
-        f'{shown(name)}: was given in Python, and no file holds it; {step} in place of "{name}"'
-    )
+    return UsageError(f'{shown(name)}: is a Python object, not a file; {step} in place of "{name}"')

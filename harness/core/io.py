@@ -35,7 +35,7 @@ def as_path(path: Any, what: str) -> Path:
     """
     if isinstance(path, (str, Path)):
         return Path(path)
-    raise UsageError(f"found {type(path).__name__} in place of {what}; give its path")
+    raise UsageError(f"found {type(path).__name__}, expected {what}; give its path")
 
 
 def exists(path: Path) -> bool:
@@ -66,16 +66,16 @@ def find(path: Path) -> Path:
         None of them exists; the message names the folder and what it does hold.
     """
     if not path.name:
-        raise DataError(f"{path}: is no file; name one under [data]")
+        raise DataError(f"{path}: not a file; name a file under [data]")
     for candidate in spellings(path):
         try:
             if candidate.is_file() or candidate.is_dir():
                 return candidate
             if candidate.exists():
-                raise DataError(f"{candidate}: is no file on disk; write it to one first")
+                raise DataError(f"{candidate}: not a file on disk; write it to a file first")
         except (OSError, ValueError) as error:  # a name too long, or with a NUL
             raise DataError(
-                f"{printable(str(path))[:200]}: no file has this name ({error})"
+                f"{printable(str(path))[:200]}: not a possible file name ({error})"
             ) from error
     raise DataError(
         f"{path}: no such file (nor {path.name}.gz, {path.name}.zip)\n{listed(path.parent)}"
@@ -91,15 +91,15 @@ def listed(folder: Path) -> str:
     """Return the end of a message: what a folder holds."""
     if not folder.is_dir():
         return (
-            f"the folder {folder} does not exist; put the files there, or name another as [data] "
-            "path or with --set data.path=… (paths start at the config file)"
+            f"the folder {folder} does not exist; put the files there, or name another folder as "
+            "[data] path or with --set data.path=… (paths start at the config's folder)"
         )
     try:
         names = sorted(p.name for p in folder.iterdir())
     except OSError as error:
-        return f"the folder {folder} may not be listed ({error.strerror})"
+        return f"the folder {folder} cannot be listed ({error.strerror})"
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-    return f"the folder {folder} holds: {shown or 'nothing'}"
+    return f"the folder {folder} has: {shown or 'nothing'}"
 
 
 def parts(path: Path) -> list[Path]:
@@ -114,7 +114,7 @@ def parts(path: Path) -> list[Path]:
     refuse_twice(files)
     if not files:
         allowed = ", ".join(_TABLE_SUFFIXES)
-        raise DataError(f"{path}: the folder holds no table; expected files ending in {allowed}")
+        raise DataError(f"{path}: no table in this folder; expected files that end in {allowed}")
     return files
 
 
@@ -139,7 +139,7 @@ def refuse_twice(files: list[Path]) -> None:
     there = set(files)
     for packed in files:
         if packed.suffix in PACKED and packed.with_suffix("") in there:
-            raise DataError(f"{packed}: stands beside {packed.stem}; keep one of the two")
+            raise DataError(f"{packed}: is next to {packed.stem}; keep one of the two")
 
 
 def is_hidden(name: str) -> bool:
@@ -179,7 +179,8 @@ def unpacked(path: Path, cap: Cap = SENT) -> Iterator[Path]:
             raise unusable(path, error, cap) from error
         except OSError as error:
             raise DataError(
-                f"{path}: cannot be unpacked to {folder} ({error}); copy it again, or make room"
+                f"{path}: cannot be unpacked to {folder} ({error}); copy it again, or free some "
+                "disk space"
             ) from error
         yield plain
 
@@ -195,7 +196,7 @@ def _copy(packed: Path, plain: Path, cap: Cap) -> None:
 def unusable(path: Path, error: UnpackingError, cap: Cap) -> DataError:
     """Return the error for a file that cannot be unpacked."""
     says = {
-        "members": f"holds other than one file ({error.value}); expected exactly one",
+        "members": f"must contain exactly one file (found {error.value})",
         "large": f"unpacks to more than {error.value}; {cap.cure}",
         "damaged": f"cannot be unpacked: it is damaged ({error.value}); copy or write it again",
         "kind": f"cannot be read: it is {error.value}; give text in UTF-8, plain or in .gz or .zip",
@@ -210,7 +211,7 @@ def _refuse_special(out: Path) -> None:
     except (OSError, ValueError):
         return  # nothing is there, or it is told when it is written
     if not stat.S_ISREG(kind):
-        raise UsageError(f"{out}: exists and is no regular file; name another")
+        raise UsageError(f"{out}: exists and is not a regular file; name another file")
 
 
 def refuse_overwriting(
@@ -234,17 +235,19 @@ def refuse_overwriting(
     with suppress(OSError, ValueError):  # a name that no file can have is told when it is written
         for path in (Path(name) for name in read if name is not None):
             if path.exists() and out.exists() and out.samefile(path):
-                raise UsageError(f"{out}: is read by this command and never touched; name another")
+                raise UsageError(
+                    f"{out}: is an input of this command; name another file for the output"
+                )
     _refuse_special(out)
     if force or not exists(out):
         return
     if is_own is not None and (out.stat().st_size == 0 or is_own(out)):
         return
-    kind = f" and is no {what}" if what else ""
-    cure = "name another, or remove it"
+    kind = f" and is not a {what}" if what else ""
+    cure = "name another file, or remove it"
     if force is not None:
-        cure = "name another --out, or replace it: --force"
-    raise UsageError(f"{out}: is there already{kind}; {cure}")
+        cure = "name another --out, or add --force to replace it"
+    raise UsageError(f"{out}: already exists{kind}; {cure}")
 
 
 @contextmanager

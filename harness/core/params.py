@@ -36,10 +36,8 @@ def require_from(low: float, most: float = math.inf, **parameters: object) -> No
     """Raise ParameterError where a parameter is no number from `low` up, or to `most`."""
     for name, value in parameters.items():
         if not is_number(value) or not low <= value <= most:  # type: ignore[operator]
-            end = "up" if most == math.inf else f"to {most:g}"
-            raise ParameterError(
-                f"{name} is {in_toml(value)}; expected a number from {low:g} {end}"
-            )
+            wanted = f", {low:g} or more" if most == math.inf else f" from {low:g} to {most:g}"
+            raise ParameterError(f"{name} is {in_toml(value)}; expected a number{wanted}")
 
 
 def require_whole(low: int, **parameters: object) -> None:
@@ -47,7 +45,7 @@ def require_whole(low: int, **parameters: object) -> None:
     for name, value in parameters.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < low:
             raise ParameterError(
-                f"{name} is {in_toml(value)}; expected a whole number from {low} up"
+                f"{name} is {in_toml(value)}; expected a whole number, {low} or more"
             )
 
 
@@ -113,8 +111,8 @@ def require_models(models: object, most: int | None = None) -> None:
     for model in recommenders:
         if not all(callable(getattr(model, method, None)) for method in ("fit", "recommend")):
             raise ParameterError(
-                f"models holds {model!r}, which has no fit and recommend; a config names other "
-                'models under of, such as of = ["popular"]'
+                f"models holds {model!r}, which has no fit and recommend; in a config, name "
+                'other models in of, such as of = ["popular"]'
             )
     if not isinstance(models, (list, tuple)) or not recommenders:
         raise ParameterError(f"models is {models!r}; expected a list of one recommender or more")

@@ -20,9 +20,9 @@ from harness.core.errors import NotCompiledError, UsageError, suggest
 from harness.core.sources import BESIDE, watch_imports
 
 _FORMS = {
-    "class": 'use = "{}" is no import path; expected "module:Class", such as "my_model:Model"',
-    "function": 'is no import path; expected "module:function", such as "my_metrics:early"',
-    "layout": 'is no import path; expected "module:name", such as "my_layout:Shop"',
+    "class": 'use = "{}" is not an import path; expected "module:Class", such as "my_model:Model"',
+    "function": 'is not an import path; expected "module:function", such as "my_metrics:early"',
+    "layout": 'is not an import path; expected "module:name", such as "my_layout:Shop"',
 }
 
 
@@ -59,8 +59,8 @@ def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
     beside = file_of(module_name, folder)
     if module_name.endswith(".py") and not beside.is_file():
         raise UsageError(
-            f"{owner}: no file {beside}; paths start at the config file, in Python at the current "
-            "folder"
+            f"{owner}: no file {beside}; paths start at the config's folder, in Python at the "
+            "current folder"
         )
     try:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
@@ -106,15 +106,15 @@ def _missing(owner: str, module_name: str, error: ModuleNotFoundError, beside: P
         folder = beside.parent.resolve()
         if file_of(error.name, folder).is_file():
             return (
-                f"{needed}; {error.name}.py lies in {folder}, where Python does not look: put "
+                f"{needed}; {error.name}.py is in {folder}, but Python does not look there: put "
                 f"PYTHONPATH={shlex.quote(str(folder))} before the command"
             )
         if error.name.partition(".")[0] in sys.modules:
             near = _neighbours(error.name, folder)
             return f"{needed}; {suggest(error.name, near)}" if near else needed
-        return f"{needed}; install the package that has it, such as pip install {error.name}"
+        return f"{needed}; install its package, such as pip install {error.name}"
     near = _neighbours(module_name, beside.parent)
-    hint = suggest(module_name, near) if near else "write that file or install the module"
+    hint = suggest(module_name, near) if near else "write this file or install the module"
     return f'{owner}: no module "{module_name}" (nor {beside}); {hint}'
 
 
@@ -124,7 +124,7 @@ def _from_file(path: Path) -> ModuleType:
     name = f"{BESIDE}{digest}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
+        raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     watch_imports(name)

@@ -81,7 +81,7 @@ class Draws:
     Attributes
     ----------
     used : bool
-        Whether a model asked for anything; if not, all its repeats are equal.
+        Whether the model took a random number. If it took none, all its repeats are equal.
     """
 
     def __init__(self, seed: int, repeat: int, hashes: UInt64 | Callable[[], UInt64]) -> None:

@@ -12,9 +12,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 WHOLE = (
-    "where events are in buckets, a model that learns from all of them at once is refused; allow "
-    "more memory (--memory; in Python, memory=), name the other models (--model; models=), or use "
-    "one that learns by sums"
+    "if events are in buckets, harness refuses models that learn from all events at once; allow "
+    "more memory (--memory; in Python, memory=), choose other models (--model; models=), or use "
+    "models that learn by sums"
 )
 """What to do in place of `whole`, which `run` had in Python and as an option."""
 

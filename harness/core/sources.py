@@ -94,7 +94,7 @@ def record(names: Iterable[str], folder: Path) -> Record:
     file = edited(names)
     if file is not None:
         raise UnknownSourceError(
-            f"{_shown(file, folder)} was written or removed while it was in use"
+            f"{_shown(file, folder)} was changed or removed while it was in use"
         )
     known = files()
     return {name: [str(known[name]), digest_of(known[name])] for name in names}
@@ -107,7 +107,7 @@ def changed(kept: Record, folder: Path) -> str | None:
             return f"{_shown(Path(file), folder)} has changed"
         is_top = name.rpartition(".")[0] not in kept and not name.startswith(BESIDE)
         if is_top and str(source_file(origin(name))) != file:
-            return f"{name} is imported from another place"
+            return f"{name} is now imported from another place"
     return None
 
 

@@ -123,8 +123,8 @@ class Workers:
         for name, digest in digests.items():
             if self._digests.setdefault(name, digest) != digest:
                 raise RecommenderError(
-                    f"the source of {name} has changed during the run, and two processes have "
-                    "imported different versions; run again"
+                    f"the source of {name} changed during the run, so two processes have "
+                    "different versions; run again"
                 )
 
 
@@ -152,7 +152,7 @@ class _Share(Generic[T, R]):
                 unit = unit[1:]
         except Exception as error:
             if not self.ended.is_set():
-                _log.warning("a worker process %s: the rest of its work is done by this one", error)
+                _log.warning("a worker process %s; this process does the rest of its work", error)
             worker.is_of_use = False
             if unit:
                 self.units.append(unit)
@@ -190,7 +190,7 @@ class _Worker:
                 edited = edited or sources.edited(digests)
                 if edited is not None:
                     name = edited.name
-                    raise DataError(f"finds other code: {name} may have changed since its import")
+                    raise DataError(f"has other code: {name} may have changed since its import")
                 self._refuse_other_code(digests)
                 return answer  # type: ignore[no-any-return]
         return EndedError(f"ended its process, which {ending}")
@@ -200,9 +200,11 @@ class _Worker:
             self.pool = self._start()
             self.pool.submit(answered, open_).result()
         except (ImportError, NotImplementedError, OSError) as error:
-            raise UsageError(f"cannot be started here ({error}; --jobs 1 needs none)") from error
+            raise UsageError(
+                f"cannot be started here ({error}; --jobs 1 does not need one)"
+            ) from error
         except BrokenProcessPool as error:
-            raise DataError(f"{_ending(error)} before it was asked for anything") from error
+            raise DataError(f"{_ending(error)} before it started work") from error
 
     def end(self) -> None:
         """End it, whatever it does."""

@@ -12,7 +12,7 @@ from harness.data.source import Source, id_rule, time_rule
 from harness.data.table_files import sources
 from harness.data.zeros import without_zeros
 
-_LOST_ZEROS = "lost where ids are saved as numbers: write them as texts in both files"
+_LOST_ZEROS = "lost if ids are saved as numbers: write ids as text in both files"
 
 
 def check(table: AttributeTable) -> None:
@@ -40,8 +40,8 @@ def refuse_repeated(table: AttributeTable, ids: pl.Series) -> None:
     if ids.n_unique() < ids.len():
         again = str(ids.filter(ids.is_duplicated()).sort()[0])
         raise DataError(
-            f'{table.table.name}: column "{table.id}": the id "{again}" stands in more than one '
-            "row; expected each id once"
+            f'{table.table.name}: column "{table.id}": the id "{again}" is in more than one row; '
+            "expected each id once"
         )
 
 
@@ -62,7 +62,7 @@ def notes_on_ids(table: AttributeTable, role: str, known: pl.Series, ids: pl.Ser
     if len(strangers) == len(known):
         cure = "name the column of the same ids"
         if len(damaged) > 0:
-            cure = f"they differ by zeros in front, which are {_LOST_ZEROS}"
+            cure = f"they differ by leading zeros, which are {_LOST_ZEROS}"
         raise DataError(
             f'{table.table.name}: column "{table.id}" describes none of the {role} that have '
             f"events: events have {_some(ids)}, the table has {_some(known)}; {cure}"
@@ -74,8 +74,8 @@ def notes_on_ids(table: AttributeTable, role: str, known: pl.Series, ids: pl.Ser
     are = "is that of an event" if len(damaged) == 1 else "are those of events"
     return [
         f"{table.table.path.name}: {len(damaged):,} of {counted(len(known), 'id')} in column "
-        f'"{table.id}" {are} but for zeros in front, such as "{first}", where the events have '
-        f'"{of_event}": zeros in front are {_LOST_ZEROS}'
+        f'"{table.id}" {are} without leading zeros, such as "{first}", but the events have '
+        f'"{of_event}": leading zeros are {_LOST_ZEROS}'
     ]
 
 

@@ -76,8 +76,8 @@ class Buckets:
             same = False
         if not same:  # positions of new ones would be taken for other items
             raise DataError(
-                f"{self.folder}: another process made these buckets anew, as the files of the log "
-                "or the version of the harness changed; run the command again"
+                f"{self.folder}: another process replaced these buckets, as the log or the "
+                "version of harness changed; run the command again"
             )
         registered = loading.numbers(users, dataset.REGISTERED)
         return self._dataset(users[dataset.ID], events, registered)
@@ -141,7 +141,7 @@ def prepared(
     entry = cache.entry((layout, "buckets"), loading.files(layout))
     if kept and not entry.can_be_made:
         where = tempfile.gettempdir()
-        told = "%s: cannot be used; buckets are made in %s and not kept"
+        told = "%s: cannot be used; buckets go to %s, and harness does not keep them"
         _log.warning(told, printable(str(entry.path.parent)), where)
         kept = False
     if not kept or entry.unsettled is not None:
@@ -170,7 +170,7 @@ def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object])
 def _refuse_changed(entry: cache.Entry) -> None:
     if entry.unsettled is not None:
         names = ", ".join(Path(file[0]).name for file in entry.files)
-        raise DataError(f"{names}: changed while events were read; run the command again")
+        raise DataError(f"{names}: changed while harness read the events; run the command again")
 
 
 def _opened(folder: Path, layout: Layout) -> Buckets:
@@ -183,8 +183,8 @@ def _write(layout: Layout, folder: Path, progress: Callable[[int], object], vari
     needed, place = estimated_rows(layout) * _BYTES_A_ROW, folder.parent
     free = shutil.disk_usage(place).free
     told = (
-        f"the buckets of users need about {_size(needed)}; make room, or name a folder on another "
-        f"disk: {variable}=FOLDER harness run …"
+        f"the buckets of users need about {_size(needed)}; free some disk space, or name a "
+        f"folder on another disk: {variable}=FOLDER harness run …"
     )
     if free < needed:
         raise DataError(f"{place}: the disk has {_size(free)} free; {told}")
@@ -193,8 +193,8 @@ def _write(layout: Layout, folder: Path, progress: Callable[[int], object], vari
             bucketing.write(layout, folder, progress)
     except OSError as error:
         why = error.strerror or error
-        cure = "run the command again, and leave the folder alone meanwhile"
-        raise DataError(f"{place}: buckets cannot be made there: {why}; {cure}") from error
+        cure = "run the command again, and do not touch the folder meanwhile"
+        raise DataError(f"{place}: cannot write buckets there: {why}; {cure}") from error
 
 
 def _size(bytes_: int) -> str:

@@ -193,8 +193,8 @@ def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
     """
     if not isinstance(where, Mapping):
         raise ValueError(
-            f"where is {in_toml(where)}; expected columns and what they hold, such as "
-            '{"price": {"min": 1}}'
+            f'where is {in_toml(where)}; expected columns and their values, such as {{"price": '
+            '{"min": 1}}'
         )
     return tuple(_condition(column, where[column]) for column in sorted(where))
 
@@ -224,7 +224,7 @@ def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
     """
     columns = {one.column for one in more}
     every = [*(one for one in held if one.column not in columns), *more]
-    place = "under [data]" + ", in place of the one that is there," * bool(held)
+    place = "under [data]" + ", instead of the one there," * bool(held)
     return f"{where_in_toml(every)} {place}"
 
 
@@ -284,7 +284,7 @@ def _condition(column: str, wanted: Any) -> Condition:
             return replace(held, without=without, filled=empty is False, empty=empty is True)
     raise ValueError(
         f"where {key(column)}: found {in_toml(wanted)}; expected a text or a list of texts, such "
-        f'as {key(column)} = ["a", "b"], texts that are left out, such as {{ not = ["NULL"] }}, '
+        f'as {key(column)} = ["a", "b"], texts to leave out, such as {{ not = ["NULL"] }}, '
         f"bounds of a number, such as {key(column)} = {{ min = 1, max = 5 }} or {{ above = 0, "
         "empty = true }, or { empty = false }"
     )

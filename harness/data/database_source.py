@@ -81,8 +81,8 @@ def source_of(table: Table, part: Part) -> FrameSource:
     kind = kind_of(part.path)
     if kind is None:
         raise DataError(
-            f"{part.path}: is no database of DuckDB or SQLite, by its first bytes; names with "
-            f'"{INSIDE}" are file{INSIDE}table'
+            f'{part.path}: not a DuckDB or SQLite database; a name with "{INSIDE}" means '
+            f"file{INSIDE}table"
         )
     return DuckDBSource(table, part) if kind == DUCKDB else SQLiteSource(table, part)
 
@@ -109,7 +109,7 @@ class _DatabaseSource(FrameSource):
             return there[name]
         if not there:
             raise DataError(f"{self.file}: the database has no tables")
-        what = f'no table "{name}"' if name else "which table is not said"
+        what = f'no table "{name}"' if name else "no table is named"
         shown = ", ".join(list(there)[:_SHOWN]) + (", …" if len(there) > _SHOWN else "")
         nearest = suggest(name, there)
         hint = (
@@ -136,9 +136,9 @@ class _DatabaseSource(FrameSource):
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
         cure = "copy the file again"
         if "permission" in why.lower():
-            cure = "a view may only read its own database: write what it reads into a table"
+            cure = "a view can only read its own database: write its rows to a table"
         if "lock" in why.lower():
-            cure = "end the program that writes to it, or read a copy"
+            cure = "stop the program that writes to it, or read a copy"
         raise DataError(f"{self.shown}: cannot be read by {self.kind}: {why}; {cure}") from error
 
     @abstractmethod
@@ -178,8 +178,7 @@ class DuckDBSource(_DatabaseSource):
             import pyarrow  # noqa: F401 - batches of rows come through it
         except ImportError as error:
             raise DataError(
-                f"{part.path}: to read it needs DuckDB and PyArrow: "
-                "pip install 'submission-harness[duckdb]'"
+                f"{part.path}: needs DuckDB and PyArrow: pip install 'submission-harness[duckdb]'"
             ) from error
         self.faults = (duckdb.Error,)
         super().__init__(table, part)
@@ -285,7 +284,7 @@ class SQLiteSource(_DatabaseSource):
         what = "a float" if isinstance(value, float) else "bytes"
         raise DataError(
             f'{self.shown}: row {before + at + 1}, column "{name}": found {what}, which cannot '
-            "keep ids apart; write ids as text"
+            "tell ids apart; write ids as text"
         )
 
     def texts(self, columns: list[str], rules: tuple[FieldRule, ...] = ()) -> pl.DataFrame:

@@ -105,7 +105,7 @@ def known(name: str) -> PublicDataset:
         return DATASETS[name]
     near = suggest(name, DATASETS)
     all_ = "" if near.startswith("allowed") else f" All: {', '.join(DATASETS)}."
-    why = " (GroupLens changes it now and then)" if name.startswith("ml-latest") else ""
+    why = " (GroupLens changes it from time to time)" if name.startswith("ml-latest") else ""
     raise UsageError(f'harness fetch has no "{name}"{why}; {near}{all_}')
 
 
@@ -119,7 +119,7 @@ def sheet() -> Sheet:
         Column("download", lambda d: megabytes(d.size)),
         Column("licence", lambda d: d.licence.short, "words"),
     ]
-    footing = ["harness fetch NAME shows the terms in full before it downloads"]
+    footing = ["harness fetch NAME shows the full terms before it downloads"]
     return Sheet.of(DATASETS.values(), columns, footing=footing)
 
 

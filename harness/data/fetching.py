@@ -60,7 +60,7 @@ class Place:
             Something else is there, or a folder of that name cannot be made.
         """
         if self.folder.name in ("", ".."):
-            raise UsageError(f"{self.folder}: is there as it is; name a folder to make with --out")
+            raise UsageError(f"{self.folder}: is not a folder; name another with --out")
         try:
             if not self.folder.exists():
                 return False
@@ -86,8 +86,8 @@ class Place:
         if wrong:
             raise UsageError(
                 f"{self.folder}: has {', '.join(names[:3])}, but not {wrong[0]} of "
-                f"{self.dataset.name} with its {self.dataset.files[wrong[0]]:,} bytes; nothing of "
-                "yours is replaced: name another --out, or move the folder away"
+                f"{self.dataset.name} with its {self.dataset.files[wrong[0]]:,} bytes; harness "
+                "does not replace your files: name another --out, or move the folder away"
             )
 
     def fill(self, stage: Stage) -> None:
@@ -120,7 +120,7 @@ class Place:
                 unpacked.replace(self.folder)
         except OSError as error:
             raise DataError(
-                f"{self.folder}: cannot be written: {error.strerror or error}; mend that, or name "
+                f"{self.folder}: cannot be written: {error.strerror or error}; fix this, or name "
                 "another --out"
             ) from error
 
@@ -135,7 +135,8 @@ class Place:
         if free < needed:
             raise DataError(
                 f"{there}: the disk has {megabytes(free)} free, and {self.dataset.name} needs "
-                f"{megabytes(needed)}; make room, or name a folder on another disk with --out"
+                f"{megabytes(needed)}; free some disk space, or name a folder on another disk "
+                "with --out"
             )
 
     def _check_archive(self) -> None:
@@ -145,7 +146,7 @@ class Place:
         sha256 = pooch.file_hash(str(self.archive), alg="sha256")
         if sha256 != self.dataset.sha256:
             raise DataError(
-                f"{self.archive}: is not the archive of {self.dataset.name}: its SHA-256 is "
+                f"{self.archive}: not the archive of {self.dataset.name}: its SHA-256 is "
                 f"{sha256}, expected {self.dataset.sha256}; move it away and try again"
             )
 
@@ -168,8 +169,8 @@ class Place:
             source.fetch(name, processor=unzip, downloader=download)
         except (requests.RequestException, ValueError) as error:
             raise DataError(
-                f"{url}: {printable(_reason(error))}; try again, from another network if need be, "
-                f"or bring the archive yourself: put it at {self.archive}"
+                f"{url}: {printable(_reason(error))}; try again, perhaps from another network, "
+                f"or download the archive yourself and save it as {self.archive}"
             ) from error
 
 

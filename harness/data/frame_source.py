@@ -117,8 +117,8 @@ def refuse_known(
     for column, _ in partition:
         if column in names:
             raise DataError(
-                f'{shown}: the column "{column}" stands in the file and in the name of its folder '
-                f"({column}=…); rename the folder, or leave the column out of the file"
+                f'{shown}: the column "{column}" is in the file and in the name of its folder '
+                f"({column}=…); rename the folder, or remove the column from the file"
             )
 
 

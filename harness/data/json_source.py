@@ -55,11 +55,11 @@ class JsonLinesSource(FrameSource):
         self.rows, self._ids, self._exact = table.rows, *_NONE
         first = next(self._chunks(), None)
         if first is None:
-            raise DataError(f"{self.shown}: the file is empty; expected an object a line")
+            raise DataError(f"{self.shown}: the file is empty; expected one object per line")
         if first.lstrip().startswith(b"["):
             raise DataError(
-                f"{self.shown}: line 1 begins a JSON array; write each of its objects on a line of "
-                "its own, without the array's brackets"
+                f"{self.shown}: line 1 starts a JSON array; write one object per line, without "
+                "the brackets of the array"
             )
         own = self._read(first, 0, None).frame.schema
         try:
@@ -109,8 +109,8 @@ class JsonLinesSource(FrameSource):
                     held += rest
                 if len(held) > LONGEST:
                     raise DataError(
-                        f"{self.shown}: a line is longer than {LONGEST:,} bytes; look at what ends "
-                        "the lines"
+                        f"{self.shown}: a line is longer than {LONGEST:,} bytes; check the line "
+                        "ends"
                     )
             if held:
                 yield held + b"\n"
@@ -205,11 +205,11 @@ class JsonLinesSource(FrameSource):
             raise DataError(f"{self.shown}: line {line} is not UTF-8 text") from error
         except json.JSONDecodeError as error:
             why = f"{error.msg} at character {error.pos + 1}"
-            self._fail(line, f" is no JSON: {why}; expected an object a line", text)
+            self._fail(line, f" is not JSON: {why}; expected one object per line", text)
         except (ValueError, RecursionError):
-            self._fail(line, " is no JSON that can be read; expected an object a line", text)
+            self._fail(line, " is JSON that cannot be read; expected one object per line", text)
         if not isinstance(found, dict):
-            self._fail(line, " is no JSON object; expected one a line", text)
+            self._fail(line, " is not a JSON object; expected one per line", text)
         if _ESCAPED_SURROGATE.search(text) and _SURROGATE.search(
             json.dumps(found, ensure_ascii=False)
         ):
@@ -243,7 +243,7 @@ class JsonLinesSource(FrameSource):
         if not fields:
             return self._text(name, value, line)
         if not isinstance(value, dict):
-            self._refuse(line, name, value, "expected objects, as others are")
+            self._refuse(line, name, value, "expected objects, as in other rows")
         return {field: self._text(field, value.get(field), line) for field in fields}
 
     def _refuse(self, line: int, name: str, value: Any, says: str) -> NoReturn:
@@ -254,7 +254,7 @@ class JsonLinesSource(FrameSource):
         if value is None or isinstance(value, str):
             return value
         if name in self._ids and isinstance(value, (float, list, dict)):
-            self._refuse(line, name, value, "which cannot keep ids apart; write ids as text")
+            self._refuse(line, name, value, "which cannot tell ids apart; write ids as text")
         return json.dumps(value)
 
     def texts(self, columns: list[str], rules: tuple[FieldRule, ...] = ()) -> pl.DataFrame:

@@ -126,7 +126,7 @@ class Table:
         'within items = { file = "u.item", … } under [data]'
         """
         if not self.key:
-            return "in its events(…) or attributes(…), where the layout is your own"
+            return "in events(…) or attributes(…) of your layout"
         if self.key == "events":
             return "under [data]"
         return f'within {self.key} = {{ file = "{self.path.name}", … }} under [data]'
@@ -161,8 +161,8 @@ class Table:
             raise no_file(name_of(self.name), "write it as Parquet, and name that file")
         if self.remote:
             raise UsageError(
-                f"{self.remote}: is read by Spark alone: harness run CONFIG --engine spark; other "
-                "commands need a copy of it in files of this machine"
+                f"{self.remote}: only Spark reads this: harness run CONFIG --engine spark; other "
+                "commands need a copy in local files"
             )
         return self.path
 
@@ -200,8 +200,8 @@ class EventTable:
             if one.of_time and one.column != self.time:
                 column = "which these events do not have" if self.time is None else self.time
                 raise UsageError(
-                    f"[data] where {key(one.column)}: dates bound the column of times, {column}; "
-                    "bound other columns by numbers, or list the texts to keep"
+                    f"[data] where {key(one.column)}: dates are limits for the column of times, "
+                    f"{column}; for other columns use numbers, or list the texts to keep"
                 )
 
     @property
@@ -463,4 +463,4 @@ def require_separator(separator: str, escape: str = "") -> None:
             "without quotes, ends of lines and control characters"
         )
     if escape and (size > 1 or separator == escape):
-        raise ValueError(f"found {separator!r}; escape goes with another one of one byte")
+        raise ValueError(f"found {separator!r}; escape needs a separator of one byte")

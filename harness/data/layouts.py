@@ -74,7 +74,7 @@ def sheet() -> Sheet:
         Column("events", lambda facts: ", ".join(facts["events"]), "words"),
         Column("event types and values", lambda facts: ", ".join(facts["columns"]), "words"),
     ]
-    footing = ['any other log: layout = "table", or one of your own: docs/layouts.md']
+    footing = ['any other log: layout = "table", or your own layout: docs/layouts.md']
     return Sheet.of(document()["layouts"], columns, footing=footing)
 
 

@@ -56,7 +56,7 @@ class LazySource(Source):
             self._fail(rules, str(error), error)
         for rule in rules:
             if rule.bad(nulled(frame[rule.column])).any():
-                self._fail(rules, "a value that is not what it should be")
+                self._fail(rules, "a value of another type than its column")
         return frame
 
     def _fail(

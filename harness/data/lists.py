@@ -46,7 +46,7 @@ def kinds_of(kinds: Mapping[str, pl.DataType], rows: Sequence[str]) -> dict[str,
         if not isinstance(kind, (pl.List, pl.Array)):
             there = [own for own, kind in kinds.items() if isinstance(kind, (pl.List, pl.Array))]
             hint = f"; {suggest(name, there)}" if there else ""
-            raise ValueError(f'"{name}" is no column of lists{hint}')
+            raise ValueError(f'"{name}" is not a column of lists{hint}')
         inner = kind.inner
         if isinstance(inner, pl.Struct):
             own = {field.name: _instance(field.dtype) for field in inner.fields}
@@ -54,9 +54,7 @@ def kinds_of(kinds: Mapping[str, pl.DataType], rows: Sequence[str]) -> dict[str,
             own = {name: _instance(inner)}
         for column in own:
             if column in found:
-                raise ValueError(
-                    f'"{column}" is a column, and stands in the records of "{name}" too'
-                )
+                raise ValueError(f'"{column}" is a column and also a field in "{name}"')
         found |= own
     return found
 
@@ -78,14 +76,14 @@ def in_rows(piece: Piece, rows: Sequence[str], most: int = _EVENTS) -> Iterator[
         frame = frame.with_columns(pl.Series(_PLACE, piece.places))
     for name in rows:
         if (none := frame[name].is_null()).any():
-            says = f'"{name}" is missing; expected a list, [] where there are no events'
+            says = f'"{name}" is missing; expected a list, or [] if there are no events'
             raise UnequalError(int(none.arg_max() or 0), says)
     lengths = [frame[name].list.len().to_numpy() for name in rows]
     for name, other in zip(rows[1:], lengths[1:], strict=True):
         if (wrong := other != lengths[0]).any():
             row = int(wrong.argmax())
             says = f'"{rows[0]}" has {lengths[0][row]} elements and "{name}" has {other[row]}'
-            raise UnequalError(row, f"{says}; expected as many")
+            raise UnequalError(row, f"{says}; expected the same number")
     ends = np.cumsum(lengths[0], dtype=np.int64)
     start = 0
     while start < len(ends):

@@ -105,8 +105,8 @@ def _matching(root: Path, pattern: Sequence[str]) -> list[Path]:
     refuse_twice(files)
     if not files:
         raise DataError(
-            f"{root / Path(*pattern)}: no file fits this pattern\n{listed(root)}; "
-            "* stands for any signs of one name, ? for one, ** for any folders"
+            f"{root / Path(*pattern)}: no file matches this pattern\n{listed(root)}; * matches "
+            "any text in a name, ? one character, ** any folders"
         )
     return files
 
@@ -144,7 +144,7 @@ def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
         column = unquote(column)
         if column in values:
             raise DataError(
-                f'{file}: two of its folders say "{column}"; name each column of a path once'
+                f'{file}: two of its folders name "{column}"; name each column of a path once'
             )
         values[column] = None if value == _NULL else unquote(value)
     return tuple(values.items())

@@ -129,7 +129,7 @@ def _missing(layout: Layout, words: Sequence[tuple[str, str, int]], events: int)
     where = layout.where_with(**changes)
     cure = f"{where} leaves them out" if where else "remove them from the files of the log"
     of = counted(events, "event")
-    return [f"of {of} {counts}: if these are missing values, {cure}"]
+    return [f"of {of} {counts}. If these are missing values, {cure}"]
 
 
 def _repeats(layout: Layout, repeated: int, of_day: int, events: int) -> list[str]:
@@ -151,6 +151,6 @@ def _repeats(layout: Layout, repeated: int, of_day: int, events: int) -> list[st
     are = "is equal to another one" if repeated == 1 else "are equal to others"
     of = counted(events, "event")
     return [
-        f"{repeated:,} of {of} {are} (the same {', '.join(most)} and {last}), and each counts: if "
-        "rows were exported or joined twice, remove these from the files"
+        f"{repeated:,} of {of} {are} (the same {', '.join(most)} and {last}), and each counts. "
+        "If rows were exported or joined twice, remove the copies from the files"
     ]

@@ -73,6 +73,6 @@ def _refuse_text(plain: Path, shown: Path) -> None:
     if first and not first.startswith(PARQUET) and first == first.translate(None, _CONTROLS):
         name = shown.name.replace(plain.suffix, ".csv")
         raise DataError(
-            f"{shown}: is no Parquet file and looks like text; rename it {name}, in the config or "
-            "the command too"
+            f"{shown}: not a Parquet file; it looks like text. Rename it {name}, also in the "
+            "config or the command"
         )

@@ -189,7 +189,7 @@ def _separated(separator: str, table: Table) -> str:
     says = f"set separator = {key} {table.place}"
     if table.key == "events":
         return f"{says} (or --set 'data.separator={key}')"
-    return says if table.key else f"{says}; else save the file with the separator that it has"
+    return says if table.key else (f"{says}; or save the file with this separator")
 
 
 def miscounted(table: Table, first: Sequence[str], names: Sequence[str]) -> str:
@@ -205,15 +205,15 @@ def miscounted(table: Table, first: Sequence[str], names: Sequence[str]) -> str:
     if len(first) > 1:
         return f"{told}name every column, in file order"
     found = json.dumps(table.separator)
-    return f"{told}look at what stands between fields, which is no {found}, or name every column"
+    return f"{told}check the separator, which is not {found}, or name every column"
 
 
 def unnamed(table: Table) -> str:
     """Return what to do where the first line of a table is no header."""
     if table.key == LISTS:
-        return "where the file has no header line, write one, such as user,items"
+        return "if the file has no header line, write one, such as user,items"
     where = f'name its columns: header = ["…", "…"] {table.place}'
-    return f"where the file has no header line, {where}"
+    return f"if the file has no header line, {where}"
 
 
 def rows_key(column: str) -> str:
@@ -285,7 +285,7 @@ def _without(kept: Condition, where: Sequence[Condition]) -> str:
 def _left_out(column: str, where: Sequence[Condition]) -> str:
     """Return how rows are left out whose text is no number, which bounds do not do."""
     kept = where_to_write(where, Condition(column, ("1", "2.5"))).removesuffix(",")
-    return f"; mend it, or list the texts of the rows to keep: {kept}"
+    return f"; fix it, or list the texts of the rows to keep: {kept}"
 
 
 def time_rule(
@@ -341,7 +341,7 @@ class Source(ABC):
             )
         others = _other_separators(self.table, first)
         if len(self.names) == 1 and others:
-            return f"fields seem to be separated otherwise: {_separated(others[0], self.table)}"
+            return f"the separator seems to be another: {_separated(others[0], self.table)}"
         near = self._nearest(name)
         if near or set(columns) & set(self.names) or self.table.header is not None:
             return near
@@ -352,7 +352,10 @@ class Source(ABC):
         for column, kind in self.kinds.items():
             records = kind.inner if isinstance(kind, pl.List) else None
             if isinstance(records, pl.Struct) and name in (field.name for field in records.fields):
-                return f'the lists of "{column}" have it: {rows_key(column)} makes rows of them'
+                return (
+                    f'it is a field in the lists of "{column}": {rows_key(column)} makes '
+                    "rows of them"
+                )
         hint = suggest(name, self.names)
         return hint if hint.startswith("did you mean") else ""
 
@@ -415,8 +418,8 @@ def too_many_labels(shown: object, column: str, names: Sequence[str]) -> str:
     """Return what is said of a column that is hardly one of event types."""
     first = ", ".join(_printable(name) for name in names[:_FIRST_LABELS])
     return (
-        f'{shown}: column "{column}" holds more than {MOST_LABELS} event types ({first}, …); name '
-        "the column of event types with [data] kind"
+        f'{shown}: column "{column}" holds more than {MOST_LABELS} event types ({first}, …); '
+        "name the column of event types as [data] kind"
     )
 
 

@@ -51,7 +51,9 @@ def opened(table: Table, part: Part) -> Iterator[Source]:
     if part.inside is not None or kind is not None:
         _refuse_of_text(table, path, "a database")
         if table.rows:
-            raise DataError(f"{path}: [data] rows goes with JSON lines and Parquet; leave it out")
+            raise DataError(
+                f"{path}: [data] rows works with JSON lines and Parquet only; remove it"
+            )
         yield source_of(table, part)
         return
     plain = path.with_suffix("") if path.suffix in PACKED else path
@@ -67,8 +69,8 @@ def opened(table: Table, part: Part) -> Iterator[Source]:
         yield JsonLinesSource(table, part)
     elif table.rows:
         raise DataError(
-            f"{path}: [data] rows names lists, which JSON lines (.jsonl) and Parquet have; "
-            "leave it out for other files"
+            f"{path}: [data] rows names lists, which only JSON lines (.jsonl) and Parquet have; "
+            "remove it for other files"
         )
     elif part.partition:
         yield PartitionedText(table, path, part.partition)
@@ -89,8 +91,7 @@ def _refuse_of_text(table: Table, path: Path, kind: str) -> None:
     for key in says:
         if says[key] and table.key:
             raise DataError(
-                f"{path}: {table.named(key)} says how text is written, and this is {kind}; leave "
-                "it out"
+                f"{path}: {table.named(key)} is for text files, but this is {kind}; remove it"
             )
 
 
@@ -185,7 +186,7 @@ class EventReader:
         if rows == self.left_out[number]:
             what = "the table has no rows; expected events"
             if rows > 0:
-                none = f"none of {counted(rows, 'row')} has {_kept(table)}; look at [data] where"
+                none = f"none of {counted(rows, 'row')} has {_kept(table)}; check [data] where"
                 what = "\n".join([none, *_there(table)])
             raise DataError(f"{table.table.name}: {what}")
         if table.valid:

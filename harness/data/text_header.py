@@ -18,8 +18,8 @@ from harness.delimited import _lines
 from harness.delimited.blocks import padded, plain
 from harness.delimited.stream import Refused, opened
 
-UNCLOSED = "a quote is opened and never closed"
-TORN = "text stands behind a closed quote"
+UNCLOSED = "a quote is opened but never closed"
+TORN = "there is text after a closing quote"
 NO_UTF_8 = " is not UTF-8 text"
 CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
 HAS = " has "
@@ -46,9 +46,9 @@ def _refused(shown: Path, table: Table, error: Refused) -> DataError:
         return unusable(shown, packed, table.cap)
     words = {
         "encoding": f"{error.value}; name another encoding, or save the file as UTF-8",
-        "endless": f"a line is longer than {error.value}; look at what ends the lines",
+        "endless": f"a line is longer than {error.value}; check the line ends",
     }
-    otherwise = "cannot be opened; look at its name and its permissions"
+    otherwise = "cannot be opened; check its name and permissions"
     return DataError(f"{shown}: {words.get(error.fault, otherwise)}")
 
 
@@ -115,7 +115,7 @@ def _first_line(table: Table, shown: Path, text: bytes, *, whole: bool) -> tuple
 def _names(table: Table, shown: Path, line: bytes) -> list[str]:
     """Return the names of the columns, each once."""
     if not line:
-        raise DataError(f"{shown}: the file is empty or begins with a blank line; expected a table")
+        raise DataError(f"{shown}: the file is empty or starts with a blank line; expected a table")
     try:
         first = line.decode().split(chr(_lines.FIELD))
     except UnicodeDecodeError as error:
@@ -128,7 +128,7 @@ def _names(table: Table, shown: Path, line: bytes) -> list[str]:
         if count > 1:
             hint = "" if header is not None else f"; {unnamed(table)}"
             raise DataError(
-                f'{shown}: line 1: the column "{name}" stands twice; name each once{hint}'
+                f'{shown}: line 1: the column "{name}" is there twice; name each column once{hint}'
             )
     return names
 
@@ -136,15 +136,17 @@ def _names(table: Table, shown: Path, line: bytes) -> list[str]:
 def with_cure(says: str, table: Table) -> str:
     """Return what is wrong with a line, and the key that says how the table is written."""
     if table.key == LISTS:
-        to_utf_8 = "; save the file as UTF-8, such as: iconv -f latin1 -t utf-8 FILE > NEW"
+        to_utf_8 = "; save the file as UTF-8, for example: iconv -f latin1 -t utf-8 FILE > NEW"
         return says + to_utf_8 * (says == NO_UTF_8)
     place, left_out = table.place, ""
     if table.key == "events":
         left_out = f'; bad_lines = "drop" {place} leaves such lines out'
     if says.endswith((UNCLOSED, TORN)):
-        escaped = f"; where a backslash stands before them, set escape = {ESCAPE} {place}"
+        escaped = f"; if a backslash is before quotes, set escape = {ESCAPE} {place}"
         more = "" if table.escape else escaped
-        return f"{says}; where quotes are letters, set quote = false {place}{more}{left_out}"
+        return (
+            f"{says}; if quotes are ordinary characters, set quote = false {place}{more}{left_out}"
+        )
     if says.startswith(HAS):
         return f"{says}{left_out}"
     if says != NO_UTF_8:

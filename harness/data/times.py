@@ -109,8 +109,8 @@ def require_time_format(time_format: str) -> None:
     """Raise ValueError where a text says nothing about how times are written."""
     if time_format not in TIME_FORMATS and "%" not in time_format:
         raise ValueError(
-            f"time_format = {time_format!r} is no format; allowed: "
-            f'{", ".join(TIME_FORMATS)}, or a pattern such as "%d.%m.%Y"'
+            f"time_format = {time_format!r} is not a format; allowed: {', '.join(TIME_FORMATS)}, "
+            'or a pattern such as "%d.%m.%Y"'
         )
 
 
@@ -135,8 +135,8 @@ def expected(time_format: str, pattern: str | None = None, value: str = "") -> s
     if time_format == "iso":
         shown = "" if pattern is None else f" ({pattern}, all written alike)"
         other = "time_format = " + " or ".join(f'"{name}"' for name in formats_of(value))
-        others = f'where all are written otherwise: {other}, or "epoch_s"'
-        return f"an ISO time{shown} of a day that exists; {others}"
+        others = f'if all times have another format: {other}, or "epoch_s"'
+        return f"an ISO time{shown} of a real date; {others}"
     if time_format in EPOCH_UNITS_US:
         unit, other = "seconds", 'milliseconds are time_format = "epoch_ms"'
         if time_format != "epoch_s":

@@ -218,13 +218,13 @@ def refuse_float_ids(shown: str, column: str, kind: pl.DataType) -> None:
     cure = "write ids as text"
     if kind.is_float():
         cure = (
-            "a missing value turns whole numbers into floats in pandas: drop such rows, and make "
-            f'them whole again with .astype({{"{column}": "Int64"}})'
+            "in pandas, a missing value turns whole numbers into floats: drop such rows, then "
+            f'convert the column with .astype({{"{column}": "Int64"}})'
         )
     elif isinstance(kind, (pl.List, pl.Array)):
-        cure = f"where its elements are ids, {rows_key(column)} makes rows of them"
+        cure = f"if its elements are ids, {rows_key(column)} makes one row per element"
     raise DataError(
-        f'{shown}: column "{column}" holds {in_words(kind)}, which cannot keep ids apart; {cure}'
+        f'{shown}: column "{column}" holds {in_words(kind)}, which cannot tell ids apart; {cure}'
     )
 
 

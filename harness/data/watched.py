@@ -112,10 +112,10 @@ def notes_of_types(layout: Layout, columns: Sequence[str | None]) -> Iterator[st
             continue
         cure = "keep only these in the file"
         if set(columns) == {column}:
-            cure = f"kind = {in_toml(column)} names it, and hits under [evaluation] says which"
+            cure = f"kind = {in_toml(column)} names it, and [evaluation] hits chooses the types"
         yield (
-            f'{table.table.path.name}: every row counts, whatever column "{printable(column)}" '
-            f"holds; if only some event types are hits, {cure}"
+            f"{table.table.path.name}: every row counts, with any value of column "
+            f'"{printable(column)}". If only some event types are hits, {cure}'
         )
 
 
@@ -131,8 +131,8 @@ def refuse(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:
         if low.events > 0:
             raise DataError(
                 f'{table.table.name}: column "{printable(column)}" holds 0 or less in '
-                f"{low.events:,} of {counted(events, 'event')}, which may say that an item is not "
-                "relevant\n" + "\n".join(_cures(layout, lows, column, low.events < events))
+                f"{low.events:,} of {counted(events, 'event')}; this may mean that an item is "
+                "not relevant\n" + "\n".join(_cures(layout, lows, column, low.events < events))
             )
 
 
@@ -146,7 +146,7 @@ def _cures(layout: Layout, lows: Lows, column: str, some_are_hits: bool) -> Iter
         where = layout.where_with(*conditions({column: HITS}))
         yield f"if so, {where} leaves such rows out of both tables"
     if some_are_hits and not low.empty:
-        grades = f"value = {in_toml(column)} under [data] reads it so"
+        grades = f"value = {in_toml(column)} under [data] reads it this way"
         yield f"if it grades true items, {grades}: items of 0 or less are not true"
     every = layout.where_with(Condition(column, low=low.lowest, empty=True))
     yield f"if every row is a hit, {every} says so"
@@ -171,6 +171,6 @@ def notes(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
         have = "has" if count == 1 else "have"
         yield (
             f"of {counted(events, 'event')} {count:,} {have} 0 or less in column "
-            f'"{printable(column)}", and each counts: if these are returns, or say that nothing '
+            f'"{printable(column)}", and each counts. If these are returns, or mean that nothing '
             f"happened, {cure}"
         )

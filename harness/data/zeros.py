@@ -66,20 +66,20 @@ def note_of_shorter(ids: pl.Series) -> list[str]:
     if not in_both_forms.is_empty():
         first, stands = in_both_forms[0], "stands" if len(in_both_forms) == 1 else "stand"
         what = (
-            f"{len(in_both_forms):,} of {total} {stands} with zeros in front, too, such as "
+            f"{len(in_both_forms):,} of {total} {stands} with leading zeros, too, such as "
             f'"{first}" and "{padded.filter(bare == first)[0]}"'
         )
     elif 0 < len(shorter) < len(whole):
         are = "is a shorter number" if len(shorter) == 1 else "are shorter numbers"
         what = (
-            f'{len(shorter):,} of {total} {are} without zeros in front, such as "{shorter[0]}", '
+            f'{len(shorter):,} of {total} {are} without leading zeros, such as "{shorter[0]}", '
             f'and {len(whole):,} have {width} digits with them, such as "{whole[0]}"'
         )
     else:
         return []
     return [
-        f"{what}: if some were saved as numbers, which takes zeros, write them as texts again; now "
-        "they are other items"
+        f"{what}. If some were saved as numbers and lost their zeros, write them as text again; "
+        "now they count as other items"
     ]
 
 

@@ -182,13 +182,13 @@ class _Requests:
         try:
             if np.array_equal(self.batch(users - n, users), lists.items[-n:]):
                 return None
-            how = "answers otherwise"
+            how = "gives other lists"
         except HarnessError as error:
             how = f"fails ({_reason(error)})"
         return (
-            f'model "{self.name}": asked again, it {how}, so its scores cannot be repeated: take '
-            "random numbers from draws, and a user's from draws.keys, as a list must not depend on "
-            "who is asked for together"
+            f'model "{self.name}": on a second call, it {how}, so its scores are not repeatable. '
+            "Take random numbers from draws, and those of a user from draws.keys: a list must "
+            "not depend on the other users in a batch"
         )
 
     def _answer(self, users: Int32, ids: pl.Series, exclude: csr_array[Any] | None) -> Any:

@@ -219,20 +219,19 @@ def _notes_of_model(
     if sums["refused"]:
         users = counted(int(sums["left_out"][0]), "user")
         notes.append(
-            f"{model} gives no lists for the {users} whom the evaluation set "
-            f"leaves out; they count as 0 in its leaderboard estimate ({min(sums['refused'])})"
+            f"{model} has no lists for the {users} that are not in the evaluation set; they "
+            f"count as 0 in its leaderboard estimate ({min(sums['refused'])})"
         )
     if not seeded and sums["differ"][0]:
         notes.append(
-            f"{model}: its repeats differ, though it has no seed and takes "
-            "nothing from draws; its scores cannot be repeated: give it a parameter seed, or "
-            "take random numbers from draws"
+            f"{model}: its repeats differ, but it has no seed and does not use draws, so its "
+            "scores are not repeatable; give it a parameter seed, or take random numbers from "
+            "draws"
         )
     elif not seeded and settings.repeats > 1:
         notes.append(
-            f"{model}: its {settings.repeats} repeats are all the same: it has "
-            "no seed and takes nothing from draws; leave repeats out, or take random numbers "
-            "from draws"
+            f"{model}: its {settings.repeats} repeats are equal, as it has no seed and does not "
+            "use draws; remove repeats, or take random numbers from draws"
         )
     return dict.fromkeys(notes)
 
@@ -255,7 +254,7 @@ def _notes(
     notes += few_users(evaluation.users)
     unknown = [str(metric) for metric in metrics if not has_law(metric, graded=graded)]
     if unknown:
-        notes.append(f"no exact chance value is known for {', '.join(unknown)}")
+        notes.append(f"there is no exact chance value for {', '.join(unknown)}")
     if split.held_back and config.fold == 0:
         notes.append(
             f"{counted(split.held_back, 'event lies', 'events lie')} in another window and "
@@ -269,6 +268,6 @@ def few_users(users: int) -> list[str]:
     if users >= FEWEST:
         return []
     return [
-        f"{counted(users, 'user is', 'users are')} evaluated: figures of fewer than {FEWEST} users "
-        "tell little, and one user can turn any of them"
+        f"{counted(users, 'user is', 'users are')} evaluated: with fewer than {FEWEST} users, a "
+        "single user can change the result"
     ]

@@ -115,15 +115,15 @@ class Factory:
             models = {"models": list(base_models)} if base_models else {}
             return guard.made(name, use, self.kind, settings.params | seeds | models)
         if self.original is None:
-            step = f'put its class into a file beside the config, and write "my_model:{use}"'
+            step = f'put its class in a file next to the config, and write "my_model:{use}"'
             raise no_file(settings.use, step)
         try:
             model = copy.deepcopy(self.original)
         except Exception as error:  # a stranger's object may hold anything
             raise UsageError(
-                f'model "{name}": no copy can be made of this {use} ({plugins.told(error)}); every '
-                "fit takes a copy of the object as it was given: give its class and parameters "
-                'instead, as in {"use": MyModel, "params": {…}}'
+                f'model "{name}": harness cannot copy this {use} ({plugins.told(error)}), but '
+                "each fit needs a fresh copy; give its class and parameters instead, as in "
+                '{"use": MyModel, "params": {…}}'
             ) from error
         return guard.checked(name, use, model)
 

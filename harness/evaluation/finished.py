@@ -124,8 +124,8 @@ def _read(name: str, folder: Path, notes: dict[str, Any]) -> Callable[[Task], As
     def of_task(task: Task) -> Asked:
         if _size(task) != notes["size"]:
             raise DataError(
-                f'model "{name}": what an earlier run kept of it is of another evaluation set; '
-                "evaluate it anew: --fresh (in Python, fresh=True)"
+                f'model "{name}": the kept lists of an earlier run are from another evaluation '
+                "set; evaluate it again with --fresh (in Python, fresh=True)"
             )
         return answers, notes["seconds"], None
 
@@ -157,7 +157,7 @@ class Kept:
             changed = sources.changed(notes["sources"], self.config.folder)
             if changed is None:
                 return build(folder, notes)
-            _log.info("%s is evaluated anew: %s", printable(self.name), printable(changed))
+            _log.info("%s is evaluated again: %s", printable(self.name), printable(changed))
             return None
 
         return self._entry.read(build_unchanged)

@@ -65,7 +65,7 @@ class Failures:
         """Add a model that raised, or is made of one that did."""
         text = str(error)
         if text.startswith('model "') and not text.startswith(f'model "{name}"'):
-            text = f'model "{name}" needs one that failed: {text}'
+            text = f'model "{name}" needs a model that failed: {text}'
         self.errors[name] = error
         self.failed[name] = FailedModel(name=name, error=text, fold=self.fold)
 
@@ -102,7 +102,7 @@ class Failures:
             return ()
         n = len(config.models) - len(self.errors)
         rest = counted(n, "model that is", "models that are")
-        return (f'the baseline "{baseline}" failed: the {rest} left are compared pair by pair',)
+        return (f'the baseline "{baseline}" failed: the {rest} are compared pair by pair',)
 
 
 @dataclass(eq=False)
@@ -182,6 +182,6 @@ def named(number: int, folds: int) -> Iterator[None]:
         if folds > 1:  # in place: an error may hold more than its words
             first, *more = str(error).split("\n")
             if isinstance(error, EmptyEvaluationSetError) and number < folds:
-                first += ", or ask for fewer folds"
+                first += ", or use fewer folds"
             error.args = ("\n".join([f"{label(number, folds)}{first}", *more]),)
         raise

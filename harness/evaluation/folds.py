@@ -60,7 +60,7 @@ def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
     behind = f" and with {counted(rule.test_days, 'test day')} after them" if rule.test_days else ""
     raise UsageError(
         f"{key} folds = {rule.folds}: the events run from {start} to {last}, with room for "
-        f"{windows} after other events{behind}; ask for fewer folds or days, or give more events"
+        f"{windows} after other events{behind}; use fewer folds or days, or more events"
     )
 
 
@@ -209,8 +209,8 @@ def _same_lists(config: Config) -> list[str]:
             folds.setdefault((config.folder / name).resolve(), []).append(number)
         notes += [
             f'model "{model.name}": its lists are {names[same[0] - 1]} in folds '
-            f"{', '.join(map(str, same))}; if they were made for one of these, name the file of "
-            "each fold"
+            f"{', '.join(map(str, same))}; if the file was made for one of these folds, name one "
+            "file per fold"
             for same in folds.values()
             if len(same) > 1
         ]
@@ -222,15 +222,15 @@ def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
     notes = []
     if held_out.overlaps:
         notes.append(
-            "folds overlap, so no model is judged against chance, which takes them for independent"
+            "folds overlap, so there is no comparison with chance, which needs independent folds"
         )
     least = min(folds.sizes)
     if least < FEWEST:
         users = counted(least, "user")
         notes.append(
-            f"fold {folds.sizes.index(least) + 1} has {users}, fewer than {FEWEST}: no model is "
-            "judged against chance, and intervals and tests rest on these few (a single user "
-            "leaves no intervals); take fewer folds"
+            f"fold {folds.sizes.index(least) + 1} has {users}, fewer than {FEWEST}, so there is "
+            "no comparison with chance, and intervals and tests rest on few users (with a single "
+            "user there are no intervals); use fewer folds"
         )
     return notes
 
@@ -267,8 +267,8 @@ class HeldOut:
             both = len(earlier.join(pairs, on=pairs.columns, how="semi"))
             if both == len(earlier) == len(pairs) > 0:
                 raise UsageError(
-                    f"[split] valid: its file holds out the same items of the same users as that "
-                    f"of fold {number}; name files of different events, or leave one out"
+                    "[split] valid: its file holds out the same items of the same users as that "
+                    f"of fold {number}; name files with different events, or remove one"
                 )
             if both:
                 self.overlaps.append(
@@ -308,7 +308,7 @@ class HeldOut:
             first = alike.head(2).select("user", FOLD).iter_rows()
             examples = (f'"{visible(user)}" of fold {n}' for user, n in first)
             yield (
-                f"{counted(alike[FORM].n_unique(), 'user')} may be written in two ways, such as "
-                f"{' and '.join(examples)}: ids are texts, so these are different users; write "
-                "them alike"
+                f"{counted(alike[FORM].n_unique(), 'user')} may have two spellings, such as "
+                f"{' and '.join(examples)}: ids are text, so these are different users; use one "
+                "spelling"
             )

@@ -46,8 +46,8 @@ def config_of(
     if keywords or not are_names:
         extra = ", ".join(keywords) or f"models as {type(models).__name__}"
         raise UsageError(
-            f"{IN_PYTHON}: found {extra} beside a config, which says it all; give nothing but "
-            'names of its models: models=["popular"]'
+            f"{IN_PYTHON}: found {extra} next to a config; with a config, you can only choose "
+            'its models: models=["popular"]'
         )
     return config, list(models)
 
@@ -60,9 +60,9 @@ def config_in_place(config: Config | Mapping[str, Any] | str | Path, jobs: int =
         config = read(Path(config))
     elif not isinstance(config, Config):
         raise UsageError(
-            f"{IN_PYTHON}: found {type(config).__name__} in place of a config; give the path of a "
-            'TOML file, or a mapping of its sections: {"data": {"events": frame}, '
-            '"split": {"strategy": "time", "valid_days": 7}, "models": {"mine": MyModel()}}'
+            f"{IN_PYTHON}: found {type(config).__name__}, expected a config: the path of a TOML "
+            'file, or a mapping of its sections: {"data": {"events": frame}, "split": '
+            '{"strategy": "time", "valid_days": 7}, "models": {"mine": MyModel()}}'
         )
     refuse_with_frames(config, None, jobs)
     return config
@@ -73,8 +73,8 @@ def refuse_with_frames(config: Config, memory: str | None, jobs: int) -> None:
     name = "memory" if memory is not None else "jobs" if jobs != 1 else None
     if name is not None and any(fold.layout().has_frames for fold in config.folds()):
         raise UsageError(
-            f"{IN_PYTHON}: {name} needs events in a file, and these are a frame; leave {name} out, "
-            'or write the frame as Parquet and give its path: events="events.parquet"'
+            f"{IN_PYTHON}: {name} needs events in a file, but these are a frame; remove {name} "
+            'out, or write the frame as Parquet and give its path: events="events.parquet"'
         )
 
 
@@ -92,7 +92,7 @@ def _sections(keywords: Mapping[str, Any], models: Any) -> dict[str, Any]:
     data = keywords.get("data", {})
     if isinstance(data, Mapping):
         for name in tables.keys() & data.keys():
-            raise UsageError(f"{IN_PYTHON}: {name} is given twice, in data too; give it once")
+            raise UsageError(f"{IN_PYTHON}: {name} is also in data; give it once")
         data = {**data, **tables}
     sections = {name: keywords[name] for name in keywords if name not in tables}
     return sections | {"data": data, "models": models}
@@ -149,8 +149,7 @@ def _data(data: dict[str, Any], frames: dict[str, Any]) -> dict[str, Any]:
     if any(name.startswith(name_of("the events frame")) for name in frames):
         for key in data.keys() & _FILE_KEYS:
             raise UsageError(
-                f"{IN_PYTHON}: [data] {key} says how a file is written, and the events are a "
-                "frame; leave it out"
+                f"{IN_PYTHON}: [data] {key} is for files, but the events are a frame; remove it"
             )
     return {"layout": "table", "path": ".", **data} if "events" in data else data
 
@@ -220,8 +219,8 @@ def _refuse_beside_object(entry: Mapping[str, Any]) -> None:
         keys.append("repeats")
     if keys:
         raise UsageError(
-            f'model "{entry["name"]}": {keys[0]} goes with a class, and this is an object of '
-            f'{kind}; give its class: {{"use": {kind}, "{keys[0]}": …}}'
+            f'model "{entry["name"]}": {keys[0]} needs a class, but this is an object of {kind}; '
+            f'give its class: {{"use": {kind}, "{keys[0]}": …}}'
         )
 
 
@@ -231,9 +230,9 @@ def _param(model: str, key: str, value: Any) -> Any:
     if is_plain(value):
         return value
     raise UsageError(
-        f'model "{model}": params "{key}" is {"None" if value is None else type(value).__name__}, '
-        f"which no config can hold; leave it out, or give the object that has it: {model!r}: "
-        f"MyModel({key}=…)"
+        f'model "{model}": params "{key}" is '
+        f"{'None' if value is None else type(value).__name__}, which a config cannot hold; "
+        f"remove it, or give the object: {model!r}: MyModel({key}=…)"
     )
 
 
@@ -267,7 +266,7 @@ def _events(table: EventTable, native: Any) -> pl.DataFrame:
             held = next((type(cell).__name__ for cell in cells if not missing(cell)), "nothing")
             raise DataError(
                 f'{role}: column "{name}" holds {held} values; expected text, numbers, dates or '
-                f'times: frame["{name}"].astype(str) makes texts of them in pandas'
+                f'times: frame["{name}"].astype(str) converts them in pandas'
             )
     return pl.DataFrame(columns)
 

@@ -93,7 +93,7 @@ class PrecomputedLists:
         against = Terms({"config": self.config}).against().scored_by(solution)
         examined = examine(self.source, against, solution, places=k)
         if not examined.validation.valid and not force:
-            refusal = "these lists have errors; mend them"
+            refusal = "these lists have errors; fix them"
             if self.config.is_file:
                 command = ["harness", "validate", str(self.source), "--config", self.config.file]
                 refusal += f", or see all of them: {shlex.join(command)}"
@@ -116,10 +116,10 @@ def odd(name: str, lists: Recommendations, evaluation_set: EvaluationSet) -> tup
     positions = int((lists.items >= len(evaluation_set.candidates)).sum())
     notes = [*lists.warnings]
     if positions > 0:
-        plural = "positions hold items that are no candidates, and cannot hit"
-        single = "position holds an item that is no candidate, and cannot hit"
+        plural = "positions have items that are not candidates, so they cannot hit"
+        single = "position has an item that is not a candidate, so it cannot hit"
         notes.insert(0, counted(positions, single, plural))
     if users > 0:
-        plural = "evaluated users have no list, and score 0"
-        notes.insert(0, counted(users, "evaluated user has no list, and scores 0", plural))
+        plural = "evaluated users have no list, so they score 0"
+        notes.insert(0, counted(users, "evaluated user has no list, so it scores 0", plural))
     return tuple(f'model "{name}": {note}' for note in notes)

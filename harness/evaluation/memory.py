@@ -82,9 +82,9 @@ def require_memory(
     if limit is not None and needed > limit.size:
         raise UsageError(
             f"{counted(users, 'evaluated user')} with {counted(lists, 'list')} each, and "
-            f"{counted(events, 'event')}, need about {shown(needed)} of memory; "
-            f"{limit.says}: ask for fewer repeats or metrics, evaluate some of the models "
-            "(--model, in Python models=), or allow more (--memory, memory=)"
+            f"{counted(events, 'event')}, need about {shown(needed)} of memory; {limit.says}. "
+            "Use fewer repeats or metrics, choose some of the models (--model, in Python "
+            "models=), or allow more memory (--memory, memory=)"
         )
 
 

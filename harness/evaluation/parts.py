@@ -140,8 +140,8 @@ def in_buckets(
     needed = f"all events need about {memory.shown(memory.needed(layout))} of memory; {limit.says}"
     if refused := of_all_events([models for fold in folds for models in fold.models]):
         raise UsageError(
-            f"{needed}, and {refused}; allow more (--memory, in Python memory=), leave out such "
-            "models, or use ones that learn by sums"
+            f"{needed}, and {refused}; allow more memory (--memory, in Python memory=), remove "
+            "these models, or use models that learn by sums"
         )
     refuse_rows_without_order(layout, config.split)
     total = 2 * estimated_rows(layout)  # each is read, and then put into a bucket
@@ -230,15 +230,15 @@ def refuse_in_parts(config: Config, models: Models) -> None:
     """Raise UsageError where a model cannot be fitted and asked part by part."""
     if refused := of_all_events(models):
         raise UsageError(
-            f"{refused}; leave out such models, or run the config without --engine spark (models "
-            "of your own may learn in parts: docs/baselines.md)"
+            f"{refused}; remove these models, or run the config without --engine spark (your own "
+            "models can learn in parts: docs/baselines.md)"
         )
     files = [model.name for model in config.models if model.use is None]
     if files:
         raise UsageError(
-            f'model "{files[0]}" is a file of lists, which a run in parts does not read: leave it '
-            "out, and score it by itself: harness score FILE --config CONFIG, or of tables that "
-            "Spark alone reads harness.spark.evaluate(predictions, truth, metrics)"
+            f'model "{files[0]}" is a file of lists, which a run in parts does not read. Remove '
+            "it and score it by itself: harness score FILE --config CONFIG, or in Spark: "
+            "harness.spark.evaluate(predictions, truth, metrics)"
         )
 
 

@@ -209,8 +209,8 @@ def _fit(
             return total(lambda part: step(plan.train(part)))
         except (TypeError, ValueError) as error:  # what models raise is in `failures`
             raise RecommenderError(
-                f"the sums of a model's parts do not add up to one: {error}; each part must "
-                "return the same keys and shapes"
+                f"the sums of a model's parts cannot be added: {error}; each part must return "
+                "the same keys and shapes"
             ) from error
 
     all_steps = [

@@ -57,8 +57,9 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
     for metric in wanted:
         if metric.k is not None and metric.k > k:
             raise UsageError(
-                f"{metric} looks at {metric.k} positions, and the lists of {run.folder} have up to "
-                f"{k}; name a cut-off of {k} or less, or {run.again} --set evaluation.k={metric.k}"
+                f"{metric} looks at {metric.k} positions, but the lists of {run.folder} have up "
+                f"to {k}; name a cut-off of {k} or less, or {run.again} --set "
+                f"evaluation.k={metric.k}"
             )
     finished = [_written(fold, part) for fold, part in zip(config.folds(), run.folds, strict=True)]
     scored = evaluate(config, wanted, finished, fail_fast=True)
@@ -104,7 +105,7 @@ class RunLists:
     def on_task(self, title: str, metrics: tuple[Metric, ...]) -> SubmittedLists:
         """Return them beside the true items, under some metrics."""
         solution = truth.of_task(self.task, metrics)
-        strange = self.lists.strange.fill_null("(an item that nobody knows)")
+        strange = self.lists.strange.fill_null("(an unknown item)")
         items = pl.concat([solution.items.alias(strange.name), strange])
         submitted = lists_of_positions(title, solution, self.lists.items, items, {})
         solution = replace(submitted.solution, folds=self.folds, fold=self.fold)
@@ -141,8 +142,7 @@ class RunTask:
         if run.user_metrics and not {*run.user_metrics.values()} - run.changed_metrics.keys():
             raise UsageError(
                 f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has "
-                "changed since this run, so nothing tells whether these lists are those that it "
-                f"scored; {run.again}"
+                f"changed since this run, so harness cannot check these lists; {run.again}"
             )
         then, judgments = _scores_of(run, model, repeat), task.evaluation_set.judgments()
         refuse_other_scores(run, model, then, lists.items, judgments)
@@ -157,7 +157,7 @@ def task_of(whole: Run, fold: int | None = None) -> RunTask:
     configs = configs_of(whole)
     folds = len(configs)
     if fold is not None and folds == 1:
-        raise UsageError(f"{whole.folder}: has one evaluation set, no folds; leave --fold out")
+        raise UsageError(f"{whole.folder}: has one evaluation set and no folds; remove --fold")
     if fold is not None and not 1 <= fold <= folds:
         raise UsageError(
             f"{whole.folder}: has no fold {fold}; its folds are 1, the earliest, to {folds}"
@@ -185,8 +185,8 @@ def configs_of(run: Run) -> tuple[Config, ...]:
     then = f"{counted(len(run.folds), 'fold')} and k = {k}"
     if now != then:
         raise UsageError(
-            f"{run.folder / 'config.toml'}: says {now}, and the run had {then}: it was changed "
-            f"since; {run.again}"
+            f"{run.folder / 'config.toml'}: has {now}, but the run had {then}: the file has "
+            f"changed since; {run.again}"
         )
     return config.folds()
 
@@ -195,8 +195,8 @@ def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
     """Raise UsageError unless an evaluation set is known to be the one that a run was on."""
     if run.evaluation.fingerprint_format != FORMAT:
         raise UsageError(
-            f"{run.folder}: was written by another version, which made fingerprints in another "
-            f"way, so nothing tells whether the data has changed since this run; {run.again}"
+            f"{run.folder}: another version of harness wrote this run, with other fingerprints, "
+            f"so harness cannot check whether the data has changed since; {run.again}"
         )
     then = run.evaluation.fields
     differ = [name for name, now in evaluation_set.fields.items() if then.get(name) != now]
@@ -224,8 +224,8 @@ def refuse_other_scores(
         if not np.array_equal(then[metric], now[metric]):
             raise UsageError(
                 f'{run.folder}: model "{model}" gives other lists than in this run '
-                f"({run.name_of(metric)} differs): the training data or the model has changed, or "
-                f"it does not repeat itself; {run.again}"
+                f"({run.name_of(metric)} differs): the training data or the model has changed, "
+                f"or its lists are random without draws; {run.again}"
             )
 
 

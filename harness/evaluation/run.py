@@ -58,54 +58,53 @@ def run(
     jobs: int = 1,
     progress: bool = False,
 ) -> Run:
-    """Evaluate every model of a config on the evaluation set that it makes, and compare them.
+    """Evaluate the models of a config on one evaluation set, and compare them.
 
-    On each of them, where its split has folds; estimates are then means over folds.
+    With folds, it evaluates them on each fold; estimates are means over folds.
 
     Parameters
     ----------
     config : path of a TOML file, or mapping, optional
-        A mapping has the sections of the file. Without it the keywords below say the same: each is
-        a section, or a table of ``[data]``.
+        A mapping has the sections of the file. Or use the keywords below instead: each is a
+        section, or a table of ``[data]``.
     events : frame or path
         The event log, with columns as `data` names them (``user``, ``item`` and ``time`` by
         default): a pandas or Polars frame, an Arrow table or a DuckDB relation, or a file. A frame
-        is never changed; with frames nothing is kept in the cache.
+        is never changed, and its events are not cached.
     users, items : frame or path, optional
-        A row a user or item, with their attributes.
+        Attributes: one row per user, or per item.
     data, split, evaluation, compare : mapping
         The keys of these sections, such as ``{"strategy": "time", "valid_days": 7}``. `valid` of a
         given split may be a frame, too.
     models : mapping of name to model, or sequence of str
-        A model is an import path ``"module:Class"``; a class, made without parameters; an object
-        with ``fit`` and ``recommend``, of which every fit takes a copy as it was given; a frame or
-        a file of lists (user, item and rank, or the order of rows); or a mapping as an entry of
-        ``[[models]]``: ``{"use": MyModel, "params": {"days": 7}, "repeats": 5}``. With a config:
-        names of its models; these, and what they are made of, alone are evaluated.
+        A model is one of these: an import path ``"module:Class"``; a class, made without
+        parameters; an object with ``fit`` and ``recommend`` (each fit uses a fresh copy); a frame
+        or a file of lists (user, item and rank, or the order of rows); or a mapping like an entry
+        of ``[[models]]``: ``{"use": MyModel, "params": {"days": 7}, "repeats": 5}``. With a
+        config: names of its models; only these and their base models are evaluated.
     memory : str, optional
-        How much may be used, such as ``4GB``: where all events need more, they are read once into
-        buckets of users on disk, and these are evaluated one after the other, with the same
-        results. Models that must learn from all events at once are refused then. By default what
-        the system has free.
+        The memory to use, such as ``4GB``; by default the free memory. If all events need more,
+        the run splits users into buckets on disk, with the same results. Then it refuses models
+        that learn from all events at once.
     fail_fast : bool
-        Raise what the first model raises that fails. By default the others are evaluated as if it
-        were not there, and ``failed`` of the result says why it has no scores.
+        Raise the error of the first model that fails. By default the others are evaluated, and
+        ``failed`` of the result has the error.
     fresh : bool
-        Evaluate every model anew. By default those that an earlier run finished are taken from the
-        cache, where all is the same that their lists follow from (``[data] cache = false`` keeps
-        nothing).
+        Evaluate every model again. By default a model comes from the cache if an earlier run
+        evaluated it with the same data, settings, code and packages (``[data] cache = false``
+        turns the cache off).
     jobs : int
-        How many processes may evaluate models side by side, this one among them, where memory
-        allows; the results are the same. Each reads the events, so there must be a file of them;
-        models that are classes or objects are evaluated by this one.
+        Use up to this many processes, this one included, if memory allows; the results do not
+        change. Each process reads the events, so they must be in a file. This process evaluates
+        models that are classes or objects.
     progress : bool
-        Show on standard error what is being done, for how long, and how far it is.
+        Show the progress on standard error.
 
     Raises
     ------
     HarnessError
-        Anything a person can mend: the config, a file, an empty evaluation set, a full disk; and
-        a model that fails, where no other is left.
+        A mistake that you can fix: in the config or a file, an empty evaluation set, a full disk.
+        Also if all models fail.
 
     Examples
     --------
@@ -152,7 +151,7 @@ def run(
     unkept = {name: why for fold in finished for name, why in fold.unkept.items()}
     for why in dict.fromkeys(unkept.values()):
         _log.info(
-            "not kept for later runs, so that the same command evaluates anew: %s (%s)",
+            "not kept for later runs, so the same command evaluates it again: %s (%s)",
             ", ".join(printable(name) for name, reason in unkept.items() if reason == why),
             printable(why),
         )

@@ -63,7 +63,7 @@ class Job:
     def require_same(self, data: str) -> None:
         """Raise DataError where a worker has read other data."""
         if data != self.data:
-            raise DataError("finds other data: its files have changed since they were read")
+            raise DataError("has other data: the files have changed since the run read them")
 
 
 def data_of(stamps: object, tasks: Iterable[Task]) -> str:
@@ -197,7 +197,7 @@ def stamps_of(layout: Layout) -> list[list[Any]]:
 def processes(jobs: int, layouts: Iterable[Layout], limit: Limit | None) -> int:
     """Return how many processes evaluate models: as many as are asked for and have memory."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise UsageError(f"jobs is {jobs!r}; expected a whole number of processes, from 1")
+        raise UsageError(f"jobs is {jobs!r}; expected a number of processes, 1 or more")
     if jobs == 1 or limit is None:
         return jobs
     each = max(memory.needed(layout) for layout in layouts) + _A_MODEL

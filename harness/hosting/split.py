@@ -113,33 +113,34 @@ def split(
     *,
     public_share: float | None = None,
 ) -> SplitFolder | FoldedSplit:
-    """Write the files of a competition on a config's evaluation set, all or none.
+    """Write the files of a competition from a config's evaluation set, all or none.
 
-    Of several folds each has a folder of its own, ``fold-1`` and on, as if it were the only one.
+    With folds, each has its own folder: ``fold-1``, ``fold-2`` and so on.
 
-    A submission scored against solution.csv has the score of a run of the config, public and
-    private users together.
+    A model's lists score the same against solution.csv (public and private users together) as in
+    a run of the config.
 
     Parameters
     ----------
     config : path of a TOML file, or mapping
         A mapping has the sections of the file, as `harness.run` takes them, with frames for files.
     out : path
-        A folder, which is made; one of an earlier split is replaced.
+        The folder to write; it replaces an earlier split there.
     public_share : float, optional
-        Of the evaluated users, who is on the public leaderboard; by default the largest of
+        The share of the evaluated users on the public leaderboard; by default the largest of
         ``[compare] public_shares``.
 
     Returns
     -------
     SplitFolder or FoldedSplit
-        ``record.evaluation.fingerprint``, ``record.public`` and more; of each of several folds.
+        ``record.evaluation.fingerprint``, ``record.public`` and more; a FoldedSplit has one
+        SplitFolder per fold.
 
     Raises
     ------
     HarnessError
-        A config or a file that cannot be used, a folder that is something else, a share that leaves
-        a leaderboard empty, ids that a solution or a submission cannot hold.
+        The config or a file cannot be used, the folder is not an earlier split, a leaderboard
+        would be empty, or an id is not possible in a solution or a submission.
     """
     config = config_in_place(config)
     require_files(config)
@@ -154,8 +155,7 @@ def split(
     for path in [*(path for fold in folds for path in read_by(fold)), config.folder]:
         if out.resolve() in (path.resolve(), *path.resolve().parents):
             raise UsageError(
-                f"{out}: holds {path.name}, which is read by this command and never touched; "
-                "choose another --out"
+                f"{out}: holds {path.name}, an input of this command; choose another --out"
             )
     splits, held_out = list[SplitFolder](), HeldOut(config)
     with written(out, "; choose another --out"), whole_folder(out) as folder:
@@ -274,7 +274,7 @@ def _refuse_misread(
     evaluation_set: EvaluationSet, true: pl.Series, path: Path, separator: str | None
 ) -> None:
     """Raise UsageError where a solution would not be read as the true items it was made of."""
-    reason = f"{SOLUTION} would be read otherwise than it is"
+    reason = f"{SOLUTION} would be read back with other items"
     try:
         solution = of_file(path, keep_users_without_items=True, between=separator)
     except DataError as error:
@@ -287,9 +287,9 @@ def _refuse_misread(
             return
     if len(misread) > 0:
         reason = (
-            f"{SOLUTION} would be read otherwise than it is: item {shown_id(misread[0])} holds "
-            "what may stand between items or around them (a space, comma, semicolon, bar, bracket "
-            "or quote), or an end of line"
+            f"{SOLUTION} would be read back with other items: item {shown_id(misread[0])} "
+            "contains a separator, bracket or quote (a space, comma, semicolon, bar, bracket, "
+            "quote or line end)"
         )
     raise UsageError(f"{reason}; {OTHERWISE}".replace(f"{path.parent}/", ""))
 
@@ -353,7 +353,7 @@ def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against
 
     config, tells_types = task.config, task.config.layout().tells_types
     if task.data.registered is not None and config.evaluation.users == "seen":
-        return "users are evaluated by when they registered, which these files do not tell"
+        return "the users depend on when they registered, and these files do not have this"
     values = config.written(path.parent)
     values["data"] = {
         "layout": "table",

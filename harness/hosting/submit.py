@@ -39,7 +39,7 @@ from harness.submission.fix import LISTS, is_lists
 from harness.submission.format import Format
 from harness.submission.validate import examine
 
-OTHERWISE = "write such ids otherwise in the data"
+OTHERWISE = "change such ids in the data"
 """What to do about ids that a file cannot hold."""
 _NOBODY = Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32))
 _log = logging.getLogger(__name__)
@@ -153,11 +153,11 @@ def submit_run(
         if of_model.fold < of_model.folds:
             split = shlex.join(["harness", "split", str(run.folder / "config.toml")])
             again = f"{split} --out DIR, and submit with the config of fold {of_model.fold} there"
-        more = counted(len(unknown), "user more", "users more")
+        more = counted(len(unknown), "more user", "more users")
         raise UsageError(
-            f"{run.folder}: has lists of its {counted(len(evaluated.users), 'evaluated user')} "
-            f'alone, and the competition asks for {more}, such as "{printable(unknown[0])}"; have '
-            f"the model learn again and asked for all: {again}"
+            f"{run.folder}: has lists of its {counted(len(evaluated.users), 'evaluated user')}, "
+            f'but the competition requires {more}, such as "{printable(unknown[0])}"; fit the '
+            f"model again to get all lists: {again}"
         )
     lists = replace(of_model.lists, items=of_model.lists.items[rows])
     _write(model, lists, out, users, asked, task, evaluated)
@@ -189,11 +189,11 @@ def _write(
     """Write lists of a task's candidates; raises UsageError where `validate` would refuse them."""
     if lists.strange.null_count() > 0:
         raise UsageError(
-            f'model "{model}": its lists hold items that neither the data nor the '
-            "catalogue knows, so no id can be written for them; take them out of its file"
+            f'model "{model}": its lists have items that are not in the data or the catalogue, '
+            "so they have no id; remove them from its file"
         )
     if not out.name.endswith((".csv", ".csv.gz")):
-        raise UsageError(f"{out}: a submission is a .csv or a .csv.gz file; name one")
+        raise UsageError(f"{out}: a submission must be a .csv or .csv.gz file; name one")
     candidates = task.evaluation_set.candidate_ids
     ids = pl.concat([candidates, lists.strange.alias(candidates.name)])
     solution = Solution(evaluated.user_ids, evaluated.candidate_ids, evaluated.judgments())
@@ -273,8 +273,8 @@ def _on_everything(task: Task) -> Task:
     rule = task.config.evaluation.candidates or data.candidates
     if rule == "shown":
         raise UsageError(
-            "--all-events: the candidates are what is shown in the window, and the data says "
-            "nothing of what is shown behind it"
+            "--all-events: the candidates are the items shown in the window, and the data does "
+            "not say what is shown after it"
         )
     candidates = candidates_of(data, parts, rule, lambda: items_in_train(data, parts))
     evaluation_set = replace(
@@ -336,7 +336,7 @@ def refuse_unreadable(users: pl.Series, items: pl.Series, wanted: Format) -> Non
     """Raise UsageError where an id could not be read again from a file of lists."""
     free = [sign for sign in format.NAMES if not items.str.contains(sign, literal=True).any()]
     cure = f"choose another: --set {shlex.quote(f'submission.separator={free[0]}')}" if free else ""
-    between = f'holds "{wanted.between}", which stands between items'
+    between = f'holds "{wanted.between}", the separator of items'
     controls, edges = r"[\x00\r\x1a\x1e\x1f]", r"^[ \t]|[ \t]$"
     for role, ids, pattern, why in (
         ("item", items, controls, "holds a control character"),
@@ -348,6 +348,6 @@ def refuse_unreadable(users: pl.Series, items: pl.Series, wanted: Format) -> Non
         unreadable = ids.filter(ids.str.contains(pattern))
         if len(unreadable) > 0:
             raise UsageError(
-                f"{role} {shown_id(unreadable[0])} {why}: it could not be read again from a file; "
-                f"{cure if why is between and cure else OTHERWISE}"
+                f"{role} {shown_id(unreadable[0])} {why}, so it could not be read back from a "
+                f"file; {cure if why is between and cure else OTHERWISE}"
             )

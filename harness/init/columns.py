@@ -109,7 +109,7 @@ def guess_columns(source: Source, draft: Draft) -> None:
             data[role] = column
     missing = [role for role in _ROLES if role not in data]
     if missing:
-        untimed = "; events without times need a split that is given: docs/config.md"
+        untimed = '; for events without times, see split "given" in docs/config.md'
         raise UsageError(
             f"{source.shown}: no column looks like the {' or the '.join(missing)}; of "
             f"{names_of(names)} name {'one' if len(missing) == 1 else 'them'} with "
@@ -117,7 +117,7 @@ def guess_columns(source: Source, draft: Draft) -> None:
             f"{untimed if 'time' in missing else ''}"
         )
     is_session = plain(data["user"]).startswith(("session", "sid"))
-    session = ": a session counts as a user" if is_session else ""
+    session = ": each session counts as a user" if is_session else ""
     draft.lines.append(f"user       column {printable(data['user'])}{session}")
     draft.lines.append(f"item       column {printable(data['item'])}")
     rest = [name for name in names if name not in map(data.get, _ROLES)]
@@ -155,8 +155,7 @@ def _require_header(source: Source, data: dict[str, Any]) -> None:
         usual = ["user", "item", "time", *(f"column{n}" for n in range(4, len(names) + 1))]
         raise UsageError(
             f"{source.shown}: line 1 looks like data, not like a header ({names_of(names[:5])}); "
-            "name the columns as they stand there, such as --header "
-            f"{','.join(usual[: len(names)])}"
+            f"name its columns in order, such as --header {','.join(usual[: len(names)])}"
         )
 
 
@@ -179,7 +178,7 @@ def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
     """Say how times are written; refuse what is not understood, or may be read in two ways."""
     time = draft.data["time"]
     others = names_of(name for name in rest if _is_date(source, name))
-    also = f"; {others} may be one, too: --time-column" if others else ""
+    also = f"; {others} may also be times: --time-column" if others else ""
     line, where = f"time       column {printable(time)}", f'{source.shown}: column "{time}": '
     if _is_typed(source, time):
         draft.lines.append(f"{line}: a date or time{also}")
@@ -187,8 +186,8 @@ def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
     texts = _texts(source, time)
     if texts.is_empty():
         raise UsageError(
-            f"{where}no time in its first rows; name another column with --time-column, or a file "
-            "that has events"
+            f"{where}no time in its first rows; name another column with --time-column, or "
+            "another file"
         )
     formats = [draft.data["time_format"]] if "time_format" in draft.data else _formats(texts)
     if len(formats) > 1:
@@ -196,15 +195,15 @@ def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
     sample = f'"{printable(texts[0])}"'
     if not formats:
         raise UsageError(
-            f"{where}times such as {sample} are not understood; say how they are written: "
-            '--time-format "%d.%m.%Y" (or iso, epoch_s, epoch_ms, epoch_us), or name another '
-            "column: --time-column"
+            f"{where}times such as {sample} have an unknown format; name it with --time-format "
+            '"%d.%m.%Y" (or iso, epoch_s, epoch_ms, epoch_us), or name another column with '
+            "--time-column"
         )
     if len(formats) > 1:
         ways = " or ".join(f'--time-format "{name}"' for name in formats)
         raise UsageError(
-            f"{where}times such as {sample} can be read in {len(formats)} ways, and no row tells "
-            f"which is right; say it: {ways}"
+            f"{where}times such as {sample} can be read in {len(formats)} ways, and no row "
+            f"decides which is right; choose one: {ways}"
         )
     if formats[0] != "iso":
         draft.data["time_format"] = formats[0]
@@ -246,7 +245,9 @@ def _guess_types(source: Source, rest: Sequence[str], draft: Draft) -> None:
             draft.data["kind"], draft.types = kind, types
     if value is not None and _numbers(source, value) is not None:
         draft.value = value
-        draft.lines.append(f"value      column {printable(value)} may be one; it is not used")
+        draft.lines.append(
+            f"value      column {printable(value)} may be a value; init does not use it"
+        )
 
 
 def _numbers(source: Source, column: str) -> pl.Series | None:

@@ -92,7 +92,7 @@ def config_for(log: Path, target: Path, **named: Any) -> NewConfig:
         try:
             task_on(parse(tomllib.loads(text), target.parent, str(target)), data, Observer())
         except HarnessError as error:
-            fault = f"no run can begin so: {error}"
+            fault = f"no run can start with this config: {error}"
     return NewConfig(text, draft.lines, fault)
 
 
@@ -154,13 +154,15 @@ def _read(draft: Draft, target: Path) -> tuple[Dataset | None, str]:
     """Return the log as it is read, unless it needs more memory than is free; or what is wrong."""
     layout, limit = _layout(draft, target), memory.limit(None)
     if limit is not None and memory.needed(layout) > limit.size:
-        draft.lines.append("the log is larger than the memory that is free: it was not read whole")
+        draft.lines.append(
+            "the log is larger than the free memory, so init read only its first rows"
+        )
         return None, ""
     with ThreadPoolExecutor(1) as background:
         try:
             return loading.cached(layout, lambda rows: None, background)[0], ""
         except DataError as error:
-            return None, f"the log cannot be read so: {error}"
+            return None, f"harness cannot read the log with this config: {error}"
 
 
 _MOST_TEXTS, _MOST_SHARE, _SHOWN = 50, 0.1, 3
@@ -172,7 +174,7 @@ def _leave_out_faults(draft: Draft, target: Path) -> str:
     try:
         faults = faults_of(_layout(draft, target).events[0])
     except DataError as error:
-        return f"the log cannot be read so: {error}"
+        return f"harness cannot read the log with this config: {error}"
     most, problems = _MOST_SHARE * faults.rows, list[str]()
     lines = counted(faults.bad_lines, "line") + " with damaged quotes, too few or too many fields"
     if faults.bad_lines > most:
@@ -195,7 +197,11 @@ def _leave_out_faults(draft: Draft, target: Path) -> str:
         if unread.rows > 0:
             draft.leave_out(column, {"not": sorted(unread.texts)}, rows)
     of = counted(faults.rows, "row")
-    return "\n".join([f"the log cannot be read so; of {of}:", *problems]) if problems else ""
+    return (
+        "\n".join([f"harness cannot read the log with this config; of {of}:", *problems])
+        if problems
+        else ""
+    )
 
 
 def _without_strays(data: Dataset, draft: Draft, target: Path) -> Dataset | None:
@@ -206,12 +212,12 @@ def _without_strays(data: Dataset, draft: Draft, target: Path) -> Dataset | None
     early, late = strays_of(data, by_day(data))
     if early is not None:
         where = early.left_out(_layout(draft, target))
-        note = f"note       {early}: if a missing time was written as 0 or as a default, {where}"
+        note = f"note       {early}. If a missing time was written as 0 or as a default, {where}"
         draft.lines.append(f"{note} leaves {'it' if early.events == 1 else 'them'} out")
     if late is None or not late.are_a_handful:
         return data
     last, first = (np.datetime64(day, "D").item() for day in (late.rest[1], late.days[0]))
-    rows = f"{counted(late.events, 'event')} from {first} on, behind a long gap"
+    rows = f"{counted(late.events, 'event')} from {first} on, after a long gap"
     draft.leave_out(draft.data["time"], {"max": last}, rows)
     return _read(draft, target)[0]
 
@@ -248,7 +254,7 @@ def _content(data: Dataset) -> list[str]:
     first, last = (np.datetime64(time, "us").astype("datetime64[D]") for time in data.times)
     notes = [note for note in data.notes if not note.startswith(loading.TYPES)]
     notes += [
-        f"there is one {role}: is that the column? --{role}-column names another"
+        f"there is only one {role}: is this the right column? --{role}-column names another"
         for role, count in counts.items()
         if count == 1
     ]
@@ -279,22 +285,22 @@ def _choose_hits(data: Dataset | None, draft: Draft) -> str:
     no_truth = f"{names_of(never)} {'is' if len(never) == 1 else 'are'} no truth"
     if data is None and not (funnel and funnel[-1]):
         draft.types = []
-        line += " in its first rows: say with [evaluation] hits which are truth"
+        line += " in its first rows: name the true ones in [evaluation] hits"
     elif not wanted:
         draft.types = []
-        return f"column {name}: {no_truth}: say with [evaluation] hits which are"
+        return f"column {name}: {no_truth}: name the true ones in [evaluation] hits"
     elif funnel:
         steps = [" or ".join(map(printable, step)) for step in funnel if step]
         draft.hits = [step for step in funnel if step][-1]
         draft.about_hits = (
             f"only the last step of {' → '.join(steps)} is truth; for all: {_inline(wanted)}"
         )
-        line += f": a funnel, so only {steps[-1]} is truth; [evaluation] hits takes others too"
+        line += f": a funnel, so only {steps[-1]} is truth; [evaluation] hits can add others"
     elif never:
         draft.hits, draft.about_hits = wanted, no_truth
         line += f": all but {names_of(never)} count as hits"
     else:
-        line += ": all count as hits; [evaluation] hits takes fewer"
+        line += ": all count as hits; [evaluation] hits can choose fewer"
     draft.lines.append(line)
     return ""
 
@@ -304,12 +310,12 @@ _KEYS = (
     "kind where"
 )
 _COMMENTS = {
-    "path": "where the log is, from the folder of this config",
-    "quote": "quotes are letters",
-    "escape": "stands before a quote that is a letter",
-    "rows": "whose elements are rows",
+    "path": "the folder of the log, relative to this config",
+    "quote": "quotes are ordinary characters",
+    "escape": "written before a quote that is part of the text",
+    "rows": "a list column: each element is one event",
     "time_format": 'or "iso", "epoch_s", "epoch_ms", "epoch_us", "%d.%m.%Y" and the like',
-    "kind": "event types; [evaluation] hits says which of them are truth",
+    "kind": "event types; [evaluation] hits chooses those that are truth",
 }
 _SPLIT = {
     "time": "the last days are held out; time, last_n, fraction or given",
@@ -321,7 +327,7 @@ def _toml(draft: Draft, split: Mapping[str, Any], log: Path) -> str:
     """Return the config as text, every line that you may want to change with a comment."""
     comments = _COMMENTS | draft.comments
     lines = [
-        f"# Made by harness init of {printable(log.name)}; docs/config.md has every key.",
+        f"# Written by harness init from {printable(log.name)}. All keys are in docs/config.md.",
         "[data]",
         'layout = "table"',
         *(
@@ -331,7 +337,10 @@ def _toml(draft: Draft, split: Mapping[str, Any], log: Path) -> str:
         ),
     ]
     if draft.value is not None:
-        lines.append(f"# {_line('value', draft.value, 'weighs events, and grades true items')}")
+        lines.append(
+            "# "
+            f"{_line('value', draft.value, 'the weight of an event, and the grade of a true item')}"
+        )
     lines += ["", "[split]"]
     lines += [_line(name, value, _SPLIT.get(value, "")) for name, value in split.items()]
     if split["strategy"] == "time":
@@ -340,7 +349,7 @@ def _toml(draft: Draft, split: Mapping[str, Any], log: Path) -> str:
     if draft.hits:
         lines.append(_line("hits", draft.hits, draft.about_hits))
     elif draft.types:
-        every = _line("hits", draft.types, "all are true items; leave out what is none")
+        every = _line("hits", draft.types, "all are true items; remove types that are not")
         lines.append(f"# {every}" if len(draft.types) == 1 else every)
     models = resources.files("harness.data").joinpath("any_log.toml").read_text(encoding="utf-8")
     return "\n".join([*lines, "", models])

@@ -98,7 +98,7 @@ def sheet() -> Sheet:
         Column("what it is", lambda m: m.missing or m.summary, "words"),
         Column("parameters", lambda m: ", ".join(p.name for p in m.parameters), "words"),
     ]
-    footing = ["docs/baseline-parameters.md, or --format json, says what each parameter is"]
+    footing = ["docs/baseline-parameters.md and --format json explain each parameter"]
     return Sheet.of((model for model, _ in models()), columns, footing=footing)
 
 

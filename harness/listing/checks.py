@@ -55,7 +55,7 @@ def sheet() -> Sheet:
         table.Column("check", lambda rule: rule.code, "name"),
         table.Column("severity", lambda rule: rule.severity, "name"),
         table.Column("what", lambda rule: rule.name, "words"),
-        table.Column("how to mend it", lambda rule: plain(rule.hint), "words"),
+        table.Column("how to fix it", lambda rule: plain(rule.hint), "words"),
         table.Column("mended by", lambda rule: "--fix" if rule.fixed else "", "name"),
     ]
     return Sheet.of(RULES.values(), columns, kept=4)

@@ -134,7 +134,7 @@ def conventions_sheet() -> Sheet:
         for name, c in CONVENTIONS.items()
     ]
     case = f"list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
-    titles = ["convention", "divisor D", "repeated item", "users averaged", case, "who uses it"]
+    titles = ["convention", "divisor D", "repeated item", "users averaged", case, "used by"]
     return Sheet([Column(title, str, "name") for title in titles], rows, kept=2)
 
 
@@ -180,7 +180,7 @@ def facts_of(name: str, d: Definition) -> list[str]:
             for p, param in d.params.items()
         ),
         f"range {_range(d)}; {_BETTER[d.better]}",
-        *(["one value for all lists together, none for a user"] if d.of == "set" else []),
+        *(["one value for all lists, none per user"] if d.of == "set" else []),
         *([f"`{name}` without `@k` looks at whole lists"] if d.cut == "optional" else []),
         *([f"needs {_NEEDS[d.needs]}"] if d.needs else []),
         f"source: {d.source}",
@@ -198,7 +198,7 @@ def facts_of(name: str, d: Definition) -> list[str]:
 _BETTER = {
     "higher": "higher is better",
     "lower": "lower is better",
-    "neither": "describes, neither end is better",
+    "neither": "a description: neither high nor low is better",
 }
 _NEEDS = {
     "train": "training events",

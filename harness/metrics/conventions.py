@@ -61,7 +61,7 @@ class Convention:
     @property
     def divisor_text(self) -> str:
         """D as the documents write it."""
-        return "k, P(i) of every place" if self.divisor == "places" else DIVISORS[self.divisor].text
+        return "k, P(i) of every rank" if self.divisor == "places" else DIVISORS[self.divisor].text
 
 
 EXAMPLE = {"list": "a a b", "truth": "a b c d e", "k": 4}
@@ -88,12 +88,12 @@ CONVENTIONS: dict[str, Convention] = {
         "trec",
         "once",
         "all",
-        "the divisor of trec_eval, all else as ml_metrics",
+        "ml_metrics with the divisor of trec_eval",
         "(1/1 + 2/3) / 5",
         1 / 3,
     ),
     "k": Convention(
-        "k", "once", "all", "the plain formula, all else as ml_metrics", "(1/1 + 2/3) / 4", 5 / 12
+        "k", "once", "all", "ml_metrics with the plain divisor k", "(1/1 + 2/3) / 4", 5 / 12
     ),
     "retrieved": Convention(
         "retrieved", "once", "all", "some notebooks", "(1/1 + 2/3) / min(5, 3)", 5 / 9
@@ -102,7 +102,7 @@ CONVENTIONS: dict[str, Convention] = {
         "hits",
         "once",
         "all",
-        "notebooks that divide by what was found",
+        "notebooks that divide by the hits",
         "(1/1 + 2/3) / 2",
         5 / 6,
     ),

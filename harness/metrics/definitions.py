@@ -48,8 +48,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "SetF1": Definition(
         ranking.set_f1,
-        "2·hits / (R + S), S: how many different items the list holds, an item that stands twice "
-        "once; the harmonic mean of hits / S and hits / R; 0 where both are 0",
+        "2·hits / (R + S), with S the number of different items in the list: the harmonic mean "
+        "of hits / S and hits / R; 0 if both are 0",
         "van Rijsbergen, Information Retrieval 1979, chapter 7, of sets; Instacart Market Basket "
         "Analysis, Kaggle 2017 (mean F1)",
         (
@@ -73,9 +73,10 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "NDCG": Definition(
         ranking.ndcg,
-        "Σ_{i≤k} gain(i)/log2(i+1) / the same sum of the ideal list: the best min(R, k) "
-        "true items (ideal=retrieved: reorders the hits of this list alone); the gain of a hit is "
-        "1 (binary), its grade g (linear) or 2^g - 1 (exponential); the last two need grades",
+        "Σ_{i≤k} gain(i)/log2(i+1), divided by the same sum of the ideal list. The ideal list "
+        "has the best min(R, k) true items; with ideal=retrieved, it has the hits of this list, "
+        "best first. The gain of a hit is 1 (binary), its grade g (linear) or 2^g - 1 "
+        "(exponential); the last two need grades",
         "Järvelin, Kekäläinen 2002, with the discount of Burges et al. 2005",
         (
             Example(
@@ -125,8 +126,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "Novelty": Definition(
         beyond_accuracy.novelty,
-        "Σ_{i≤k} -log2 share(i) / L, share: of the training users, those that have the item; an "
-        "item of share 0 adds 0",
+        "Σ_{i≤k} -log2 share(i) / L, with share(i) the share of training users that have the "
+        "item; an item with share 0 adds 0",
         "Zhou et al. 2010 (mean self-information); Castells, Hurley, Vargas 2015",
         (
             Example(
@@ -145,7 +146,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "Popularity": Definition(
         beyond_accuracy.popularity,
-        "Σ_{i≤k} count(i) / L, count: the item's training events",
+        "Σ_{i≤k} count(i) / L, with count(i) the item's training events",
         "Abdollahpouri et al. 2019 (average recommendation popularity)",
         (Example({"ann": ["a", "b"]}, _TRUTH, "Popularity@2", "(4 + 1) / 2", 2.5, _TRAIN),),
         range=(0.0, float("inf")),
@@ -154,7 +155,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "Serendipity": Definition(
         beyond_accuracy.serendipity,
-        "hits that are not among the k most popular training items / k (ties by item id)",
+        "(hits outside the k most popular training items) / k, ties by item id",
         "Ge, Delgado-Battenfeld, Jannach, RecSys 2010, with popularity as the primitive model",
         (
             Example(
@@ -171,9 +172,9 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "ILD": Definition(
         beyond_accuracy.diversity,
-        "mean over the pairs i < j ≤ k of 1 - cos(i, j); an attribute that is text is an indicator "
-        "for each of its values, a number is taken as it stands (a run reads its table of items as "
-        "text); fewer than two items give 0",
+        "mean over the pairs i < j ≤ k of 1 - cos(i, j). A text attribute is one indicator per "
+        "value; a number is used unchanged (a run reads its table of items as text). Fewer than "
+        "two items give 0",
         "Ziegler et al. 2005; Smyth, McClave 2001, with the cosine",
         (
             Example(
@@ -195,8 +196,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "TotalRecall": Definition(
         ranking.hits_of_all,
-        "Σ hits / Σ min(R, k), both over all users; where users are asked for several event types "
-        "(OTTO: clicks 0.1, carts 0.3, orders 0.6), the weighted sum of each type's",
+        "Σ hits / Σ min(R, k), both over all users; with several event types, their weighted sum "
+        "(OTTO: clicks 0.1, carts 0.3, orders 0.6)",
         "OTTO Multi-Objective Recommender System, Kaggle 2022 (recall@20)",
         (
             Example(
@@ -211,8 +212,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "MicroRecall": Definition(
         ranking.hits_and_relevant,
-        "Σ hits / Σ R, both over all users: micro-averaged recall, where each true item counts "
-        "alike; in the mean of Recall each user does",
+        "Σ hits / Σ R, both over all users: micro-averaged recall. Each true item counts the "
+        "same; in the mean of Recall, each user counts the same",
         "Manning, Raghavan, Schütze, Introduction to Information Retrieval 2008, section 13.6; "
         'scikit-learn, recall_score with average="micro"',
         (
@@ -228,7 +229,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "Coverage": Definition(
         beyond_accuracy.exposure,
-        "candidates that are in any list / candidates",
+        "(candidates in at least one list) / candidates",
         "Herlocker et al. 2004, section 4.2; Ge et al. 2010 (catalogue coverage)",
         (Example(_TWO_LISTS, _TWO_TRUTHS, "Coverage@2", "3 / 4", 3 / 4, _FOUR_ITEMS),),
         value=beyond_accuracy.coverage,
@@ -236,7 +237,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "Gini": Definition(
         beyond_accuracy.exposure,
-        "Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), x_i: each candidate's listings, ascending",
+        "Σ_{i≤N} (2i - N - 1)·x_i / (N·Σ x), with x_i the number of lists that have candidate i, "
+        "ascending",
         "Gini 1912; Fleder, Hosanagar 2009 (of recommendations)",
         (
             Example(

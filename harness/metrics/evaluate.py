@@ -35,60 +35,59 @@ def evaluate(
     attributes: Any = None,
     per_user: bool = False,
 ) -> pd.Series | pd.DataFrame:
-    """Score lists against the truth: a mean for each metric, or every user's value.
+    """Score lists against the truth: the mean of each metric, or the score of each user.
 
-    Every user of the truth counts: one without a list scores 0. Rows of other users are left out,
-    counted, and reported by a warning.
+    Every user of the truth counts: a user without a list scores 0. Rows of other users are left
+    out, with a warning.
 
     Parameters
     ----------
     recommendations : frame, dict or lists
-        A pandas, Polars or Arrow frame, long (one row an item) or wide (one row a user, a column
-        of lists); a dict ``{user: [item, …]}``, best first, or ``{user: {item: score}}``; or one
-        list a row (a 2-d array, a list of lists).
+        A pandas, Polars or Arrow frame, long (one row per item) or wide (one row per user, with a
+        column of lists); a dict ``{user: [item, …]}``, best first, or ``{user: {item: score}}``;
+        or one list per row (a 2-d array, a list of lists).
     truth : frame, dict or lists
-        The same forms, ``{user: {item: grade}}`` for graded relevance; lists a row go with lists
-        a row. An item that stands twice counts once; an item of grade 0 is not relevant.
+        The same forms; ``{user: {item: grade}}`` for graded relevance. If one of the two has one
+        list per row, so must the other. A repeated item counts once; grade 0 is not relevant.
     metrics : str, Metric or a sequence of them
-        Such as ``"MAP@12"``; ``harness list metrics`` shows what there is.
+        Such as ``"MAP@12"``; ``harness list metrics`` shows all.
     user, item : str
-        Names of the columns.
+        The names of the columns.
     truth_user, truth_item : str, optional
-        Those of the truth, where they are others.
+        The names in the truth, if they are different there.
     rank, score : str, optional
-        The column that orders a user's rows: ranks from 1, or scores, the highest first and ties
-        by item id as text. By default a column of that name, ``rank`` before ``score``; without
-        either, rows count as they stand, if no other column holds numbers that may order them:
-        one with a usual name such as ``prediction`` is an error, any other a warning.
-        ``score=False`` says that the order of rows is meant.
+        The column that orders a user's rows: ranks from 1, or scores (highest first, ties by item
+        id as text). By default the column ``rank``, else ``score``, else the order of rows. If
+        another column may order the rows, a usual name such as ``prediction`` is an error, any
+        other name a warning; ``score=False`` confirms the order of rows.
     grade : str, optional
-        The column of the truth that holds grades; by default a column of that name. Another one
-        that may say that an item is not relevant is an error: a column such as ``quantity`` or
-        ``label`` with 0 or less, or any that holds 0 and 1 alone.
+        The column of grades in the truth; by default ``grade``. Another column that may mark items
+        as not relevant is an error: one such as ``quantity`` or ``label`` with values of 0 or
+        less, or one that has only 0 and 1.
     train : frame or dict, optional
-        Training events, for novelty, popularity and serendipity; their items are the candidates
-        for coverage and Gini unless `candidates` are given.
+        Training events, for novelty, popularity and serendipity. Their items are the candidates
+        for coverage and Gini, unless you give `candidates`.
     candidates : sequence of ids, optional
         The items that may be recommended.
     attributes : frame, optional
-        One row an item, the column `item` and attributes, for ILD.
+        One row per item, with the column `item` and attributes, for ILD.
     per_user : bool
-        Return every user's value instead of the means.
+        Return the score of each user instead of the means.
 
     Returns
     -------
     pandas.Series or pandas.DataFrame
-        Metric to mean; or one row a user, in the order of ids, and one column a metric. Its
-        ``attrs`` tell where the order of the lists comes from and what was left out.
+        The mean of each metric; or one row per user, in the order of ids, and one column per
+        metric. Its ``attrs`` have the source of the lists' order, and counts of what was left out.
 
     Raises
     ------
     UsageError
-        An unknown metric or form, something that a metric needs and was not given, or numbers
-        that may order the rows and that `score` does not speak of.
+        A metric or form is unknown, a metric needs other data, or a column of numbers may order
+        the rows.
     DataError
-        Missing columns or ids, ids of two kinds, ranks or scores that cannot be used; the message
-        names the table, the column, the row and what to do.
+        Columns or ids are missing, ids are of two types, or ranks or scores cannot be used. The
+        message names the table, the column, the row and what to do.
 
     Examples
     --------
@@ -136,7 +135,7 @@ def conventions(
     truth_user: str | None = None,
     truth_item: str | None = None,
 ) -> pd.DataFrame:
-    """Return MAP@k under every convention, and which tools print which value.
+    """Return MAP@k under every convention, and the tools that use it.
 
     Parameters
     ----------
@@ -148,8 +147,8 @@ def conventions(
     Returns
     -------
     pandas.DataFrame
-        One row a convention: its MAP@k (NaN where it averages none of these users), the divisor,
-        what a repeated item counts, who is averaged, and who prints it.
+        One row per convention: its MAP@k (NaN if no user is in its mean), the divisor, how a
+        repeated item counts, the users in the mean, and the tools that use it.
 
     Examples
     --------
@@ -206,11 +205,11 @@ def metrics_of(
             raise UsageError(f'metrics: found {kind}; give texts, such as ["MAP@12", "NDCG@12"]')
     asked = each_once(m if isinstance(m, Metric) else parse(m, folder) for m in several)
     if not asked:
-        raise UsageError('no metric is asked for; name one, such as "MAP@12"')
+        raise UsageError('no metric; name one, such as "MAP@12"')
     for metric in asked:
         if per_user and metric.definition.of == "set":
             raise UsageError(
-                f"metric {metric} has one value for all lists, none for a user; leave it out, or "
-                "ask for it with per_user=False"
+                f"metric {metric} has one value for all lists, none per user; remove it, or use "
+                "per_user=False"
             )
     return asked

@@ -27,8 +27,8 @@ def refuse_grades(
     metrics: Iterable[Metric],
     grades: Floats | None,
     where: str = "truth",
-    cure: str = 'name their column of the truth with evaluate(…, grade="…"), or give '
-    "{user: {item: grade}}",
+    cure: str = 'name the grade column of the truth with evaluate(…, grade="…"), or give {user: '
+    "{item: grade}}",
 ) -> None:
     """Raise where a metric has no use for the grades, or for having none.
 
@@ -53,19 +53,21 @@ def refuse_grades(
             raise UsageError(f"metric {metric} needs grades: {cure}")
         if metric.name == "pFound" and worst > 1:
             raise DataError(
-                f"{where}: found the grade {highest}; for {metric} a grade is the probability that "
-                "the item satisfies, from 0 to 1: divide grades by the highest there can be (of a "
-                "log, write a column of the result, and name it in [data] value)"
+                f"{where}: found the grade {highest}; for {metric} a grade is the probability "
+                "that the item satisfies the user, from 0 to 1: divide grades by the highest "
+                "possible grade (for a log, write the result to a column and name it as [data] "
+                "value)"
             )
         if metric.settings.get("gain") == "exponential" and worst > _HIGHEST:
             raise DataError(
-                f"{where}: found the grade {highest}; {metric} raises 2 to it, and no sum of such "
-                f"gains fits a number: grades go up to {_HIGHEST:,}; {_lower(_HIGHEST)}"
+                f"{where}: found the grade {highest}; {metric} uses 2 to the power of the grade, "
+                f"which is too large to sum up: the highest grade allowed is {_HIGHEST:,}; "
+                f"{_lower(_HIGHEST)}"
             )
         if metric.settings.get("gain") == "linear" and worst > _HIGHEST_SUMMED:
             raise DataError(
-                f"{where}: found the grade {highest}; {metric} adds such grades up, and no sum of "
-                f"them fits a number: grades go up to {_HIGHEST_SUMMED:g}; "
+                f"{where}: found the grade {highest}; {metric} adds up grades, and this one is "
+                f"too large: the highest grade allowed is {_HIGHEST_SUMMED:g}; "
                 f"{_lower(_HIGHEST_SUMMED)}"
             )
 
@@ -73,4 +75,4 @@ def refuse_grades(
 def _lower(highest: float) -> str:
     """Return what to do about grades that are too high."""
     kept = f"where = {{ rating = {{ max = {highest:g} }} }}"
-    return f'divide them, or leave such events out: with value = "rating", {kept} under [data]'
+    return f'divide them, or leave out such events: with value = "rating", {kept} under [data]'

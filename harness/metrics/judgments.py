@@ -82,7 +82,7 @@ class Judgments:
         """The grades of all true items, and whose each is."""
         users = np.arange(len(self.truth))
         known, grades = np.repeat(users, self.truth.sizes), self.grades
-        assert grades is not None, "asked for where there are grades"  # noqa: S101
+        assert grades is not None, "needed for grades"  # noqa: S101
         if self.outside_grades is None:
             return known, grades
         unknown = np.repeat(users, np.diff(self._outside_ends))

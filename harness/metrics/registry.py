@@ -64,7 +64,7 @@ class Metric:
         if not whole and (self.k is not None or self.definition.cut != "optional"):
             raise UsageError(_cut_off_message(self.name, self.k))
         if len(dict(self.params)) < len(self.params):
-            raise UsageError(f"metric {self.name}: a parameter is given twice")
+            raise UsageError(f"metric {self.name}: it has a parameter twice")
         values = {p: _value(self.name, self.definition, p, text) for p, text in self.params}
         defaults = self.definition.defaults
         kept = sorted((p, str(value)) for p, value in values.items() if value != defaults[p])
@@ -130,7 +130,7 @@ def parse(text: str, folder: Path | None = None) -> Metric:
     for part in (params or "").split(",") if (params or "").strip() else ():
         param, equals, value = (piece.strip() for piece in part.partition("="))
         if not (param and equals and value):
-            raise UsageError(f'metric "{text}": "{part.strip()}" is not of the form name=value')
+            raise UsageError(f'metric "{text}": "{part.strip()}" must have the form name=value')
         settings.append((param, value))
     return Metric(name, cut, tuple(settings), definition)
 

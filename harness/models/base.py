@@ -27,9 +27,9 @@ Kept = TypeVar("Kept", bound=npt.NDArray[Any])
 
 
 class Recommender(Protocol):
-    """Anything with these two methods; the constructor only stores its keyword parameters.
+    """A model: any class with these two methods, whose constructor only stores its parameters.
 
-    One that learns from sums over users offers two more, `harness.models.sums.FromSums`.
+    A model that learns from sums over users has two more: `harness.models.sums.FromSums`.
     """
 
     def fit(self, train: Train) -> Self:
@@ -60,10 +60,10 @@ class Recommender(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Train:
-    """What a recommender may learn from: the past, and which items are asked for.
+    """The training data of a recommender: the past events, and the candidates.
 
-    All models of a run read the same memory, and none can change what the next one reads: arrays
-    are read-only, and a matrix, a frame or a series is the reader's own copy, which shares it.
+    All models of a run share this memory, and no model can change it: arrays are read-only, and
+    matrices, frames and series are copies that share their memory.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Train:
         table = self.dataset.users_table
         if table is None:
             raise ParameterError(
-                'there is no table of users; layout "table" names one by [data] users'
+                'there is no table of users; with layout "table", name one as [data] users'
             )
         if column not in self._user_columns:
             self._user_columns[column] = attributes.column(table, column, self.user_ids)
@@ -185,7 +185,7 @@ class Train:
 
     def _cutoff(self) -> int:
         if self.cutoff is None:
-            raise ParameterError("the events carry no time, so none is the latest")
+            raise ParameterError("the events have no times, so there is no latest event")
         return self.cutoff
 
     def kind_weights(self, weights: Mapping[str, float]) -> Floats:
@@ -217,14 +217,15 @@ class Train:
         value = self.events.value
         if value is None:
             raise ParameterError(
-                "values = true weighs events by their values, and they have none; name a column "
-                "of numbers with [data] value"
+                "values = true weighs events by their values, but they have none; name a column "
+                "of numbers as [data] value"
             )
         if len(value) > 0 and value.min() < 0:
             raise ParameterError(
-                f"values = true weighs events by their values, and one is {value.min():g}: no "
-                "weight is below 0. Leave values = true out of the model, or such events out of "
-                'the data: with value = "rating", where = { rating = { min = 0 } } under [data]'
+                f"values = true weighs events by their values, but one is {value.min():g}, and a "
+                "weight must be 0 or more. Remove values = true from the model, or leave out "
+                'such events: with value = "rating", where = { rating = { min = 0 } } under '
+                "[data]"
             )
         return value
 

@@ -69,7 +69,7 @@ def implicit_vectors(model: Any, matrix: csr_array[Any], cure: str) -> tuple[Vec
     try:
         model.fit(narrow(matrix), show_progress=False)
     except ModelFitError as error:
-        raise ParameterError(f"the vectors grew beyond all numbers; {cure}") from error
+        raise ParameterError(f"the vectors grew without limit; {cure}") from error
     return model.user_factors, model.item_factors
 
 

@@ -113,8 +113,8 @@ def feature_groups(
     require_texts(**asked)
     if not any(asked.values()):
         raise ParameterError(
-            f"no attributes of {of} are asked for; name columns of their table with one or more of "
-            'categories = ["…"], numbers = ["…"], texts = ["…"]'
+            f"no attributes of {of}; name columns of their table with one or more of categories "
+            '= ["…"], numbers = ["…"], texts = ["…"]'
         )
     encoders = {"categories": _one_hot, "numbers": _on_circles, "texts": _tf_idf}
     groups = {}
@@ -185,8 +185,9 @@ def _of_ids(train: Train, of: Owner, columns: pl.DataFrame) -> pl.DataFrame:
     known = attributes.of_ids(rows, ids)
     if len(known) > 0 and not known[_KNOWN].any():
         raise ParameterError(
-            f'none of the {len(ids):,} ids of {of}, such as "{ids[0]}", stands in the column '
-            f'"{own.name}" of their table, which has {len(own):,} rows; are both written alike?'
+            f'none of the {len(ids):,} ids of {of}, such as "{ids[0]}", is in the column '
+            f'"{own.name}" of their table, which has {len(own):,} rows; are both written the '
+            "same way?"
         )
     return known.drop(_ID, _KNOWN).with_columns(
         cs.string().fill_null(_BLANK), cs.float().fill_null(np.nan)
@@ -215,8 +216,8 @@ def _table(train: Train, of: Owner) -> pl.DataFrame:
     table = train.items_table if of == "items" else train.users_table
     if table is None:
         raise ParameterError(
-            f"there is no table of attributes of {of}; the layouts hm, ponpare and kion have one, "
-            f'and with layout = "table" [data] {of} = "file" names it'
+            f"there is no table of attributes of {of}; the layouts hm, ponpare and kion have "
+            f'one; with layout = "table", [data] {of} = "file" names it'
         )
     return table
 
@@ -228,8 +229,8 @@ def _numbers(columns: pl.DataFrame) -> pl.DataFrame:
         wrong = column.filter(column.is_not_null() & ~value.is_finite().fill_null(False))
         if len(wrong) > 0:
             raise ParameterError(
-                f'the column "{column.name}" holds "{wrong[0]}", which is no number; leave the '
-                "cell empty where there is none, or name the column among the categories"
+                f'the column "{column.name}" holds "{wrong[0]}", which is not a number; leave '
+                "the cell empty if there is no value, or name the column in categories"
             )
     return values.fill_null(np.nan)
 

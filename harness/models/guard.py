@@ -131,7 +131,7 @@ def _check_params(name: str, use: str, factory: Any, params: Mapping[str, Any]) 
         return
     models = accepted.get("models")
     if models is not None and models.default is models.empty and "models" not in params:
-        raise UsageError(f'model "{name}": {use} is made of other models; name them under of')
+        raise UsageError(f'model "{name}": {use} combines other models; name them in of')
     for param, about in accepted.items():
         if about.default is about.empty and param not in params and about.kind in _NAMED:
             raise UsageError(

@@ -46,7 +46,7 @@ def catalogue_of(train: Train, needs: Set[str], counts: TrainCounts | None) -> C
     if "attributes" in needs:
         if train.items_table is None:
             raise UsageError(
-                "metric ILD needs a table of item attributes; name one with [data] items = …"
+                "metric ILD needs a table of item attributes; name one as [data] items"
             )
         attributes = attribute_columns(train.items_table, train.candidate_ids)
     return Catalogue(np.ones(len(train.candidates), np.bool_), counts, attributes)

@@ -23,7 +23,7 @@ class ItemNeighbours:
 
     removed: ClassVar[Mapping[str, str]] = {
         "neighbours_of = 'both'": (
-            'nothing gives the same lists; take "item" (the first of its two choices) or '
+            'no other setting gives the same lists; use "item" (the first of its two choices) or '
             '"candidate"'
         )
     }
@@ -69,10 +69,10 @@ class LeastSimilarity:
     min_similarity: float | None = None
 
     removed: ClassVar[Mapping[str, str]] = {
-        "max_voters": 'nothing gives the same lists; the nearest is a lower "neighbours"',
+        "max_voters": 'no other setting gives the same lists; the nearest is a lower "neighbours"',
         "min_voters": (
-            "nothing replaces it; to leave out candidates with few votes, write a model of your "
-            'own and name it in "use"'
+            "there is no replacement; to leave out candidates with few votes, write your own "
+            'model and name it in "use"'
         ),
     }
     """Parameters that are gone, and what to use instead."""

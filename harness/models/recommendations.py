@@ -71,7 +71,7 @@ def checked(
         return np.ascontiguousarray(items, np.int32)
     # What is wrong, and where, is worked out at leisure.
     _refuse_unknown(name, users, items, n_candidates)
-    _refuse(name, users, items, repeats(items), "the item stands twice in the list")
+    _refuse(name, users, items, repeats(items), "the item is in the list twice")
     if exclude is not None:
         rows = np.arange(len(items), dtype=np.int64)
         held = np.repeat(rows, exclude.sizes) * n_candidates + exclude.indices
@@ -81,7 +81,10 @@ def checked(
             users,
             items,
             np.isin(asked, held) & (items != EMPTY),
-            ("the item is excluded for this user (seen_items); leave out what exclude holds"),
+            (
+                "the item is excluded for this user (seen_items); do not recommend the items of "
+                "exclude"
+            ),
         )
     raise AssertionError("the compiled check and the explaining one disagree")
 
@@ -90,7 +93,7 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
     """Return the answer as an array of a row for each user and `k` columns, of whatever type."""
     if isinstance(answer, np.ma.MaskedArray):
         raise RecommenderError(
-            f'model "{name}" returned a masked array; write −1 where it is masked'
+            f'model "{name}" returned a masked array; write −1 in the masked cells'
         )
     if answer is None or isinstance(answer, Mapping | str):
         found = "None" if answer is None else f"a {type(answer).__name__}"
@@ -103,7 +106,7 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
     except Exception as error:
         if not isinstance(error, ValueError):
             raise RecommenderError(
-                f'model "{name}" returned a {type(answer).__name__}, which is no array '
+                f'model "{name}" returned a {type(answer).__name__}, which is not an array '
                 f"({type(error).__name__}); expected ({len(users)}, {k}) int32"
             ) from error
         raise RecommenderError(
@@ -111,8 +114,8 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
         ) from error
     if raw.ndim != 2 or raw.shape[1:] != (k,):
         raise RecommenderError(
-            f'model "{name}" returned shape {raw.shape}, expected ({len(users)}, {k}): '
-            "a row for each user, k positions wide, −1 where empty"
+            f'model "{name}" returned shape {raw.shape}, expected ({len(users)}, {k}): one row '
+            "per user, k positions wide, −1 where empty"
         )
     if len(raw) != len(users):
         at = f"; user {users[len(raw)]} is the first without a row" if len(raw) < len(users) else ""
@@ -140,7 +143,7 @@ def _whole(name: str, raw: Any, users: pl.Series, n_candidates: int) -> Any:
 def _refuse_unknown(name: str, users: pl.Series, items: Any, n_candidates: int) -> None:
     bad = (items < EMPTY) | (items >= n_candidates)
     expected = f"expected 0 to {n_candidates - 1}, or −1 for empty"
-    _refuse(name, users, items, bad, f"no candidate has this position; {expected}")
+    _refuse(name, users, items, bad, f"there is no candidate with this position; {expected}")
 
 
 def _refuse(name: str, users: pl.Series, items: Any, bad: Bool, reason: str) -> None:

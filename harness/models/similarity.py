@@ -187,7 +187,7 @@ def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
         if name not in DEFAULTS[similarity]:
             has = ", ".join(DEFAULTS[similarity]) or "none"
             raise ParameterError(
-                f'{name} is no setting of similarity "{similarity}", which has {has}'
+                f'{name} is not a setting of similarity "{similarity}", which has {has}'
             )
         known = name if name in _RANGES else f"{similarity} {name}"
         low, high = _RANGES.get(known, (0.0, math.inf))

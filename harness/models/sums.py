@@ -128,7 +128,7 @@ def steps_of(model: Any, train: Train) -> Steps:
     steps = model.fit_steps(train)
     if not isinstance(steps, Generator):
         name = type(steps).__name__
-        raise TypeError(f"fit_steps returned {name}; expected a generator: let it yield")
+        raise TypeError(f"fit_steps returned {name}; expected a generator, so it must yield")
     return steps
 
 

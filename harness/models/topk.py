@@ -14,7 +14,7 @@ from harness.models.recommendations import EMPTY
 
 
 def top_k(order: Int32, users: Int32, k: int, exclude: csr_array[Any] | None = None) -> Int32:
-    """Return the first `k` of one shared order for each user, less what `exclude` holds.
+    """Return for each user the first `k` items of a shared order, without those in `exclude`.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def top_k(order: Int32, users: Int32, k: int, exclude: csr_array[Any] | None = N
     Returns
     -------
     int32 array, (n, k)
-        −1 where the order has no more to give.
+        −1 if the order has no more items.
 
     Examples
     --------
@@ -38,12 +38,12 @@ def top_k(order: Int32, users: Int32, k: int, exclude: csr_array[Any] | None = N
 
 
 def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None = None) -> Int32:
-    """Return `lists` with their empty positions filled with the first of `order` that fit.
+    """Fill the empty positions of `lists` with the first items of `order` that fit.
 
     Parameters
     ----------
     lists : int32 array, (n, k)
-        Kept as they are, ahead of what is filled in; empty positions (−1) come last.
+        Their items stay first; empty positions (−1) come last.
     order : int32 array
         Candidate positions, best first, none twice.
     exclude : csr_array, (n, n candidates), optional
@@ -102,7 +102,7 @@ def ask(
     if lists.shape != (len(users), k):
         raise ValueError(f"{model!r} returned shape {lists.shape}, expected ({len(users)}, {k})")
     if lists.size and not -1 <= lists.min() <= lists.max() < n_candidates:
-        raise ValueError(f"{model!r} returned positions that are none of {n_candidates} candidates")
+        raise ValueError(f"{model!r} returned positions outside the {n_candidates} candidates")
     return lists
 
 
@@ -124,7 +124,7 @@ def first_of(
     Returns
     -------
     int32 array, (n, k)
-        −1 where the order has no more to give.
+        −1 if the order has no more items.
 
     Examples
     --------

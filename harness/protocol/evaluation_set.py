@@ -41,8 +41,8 @@ def require_types(dataset: Dataset, config: EvaluationConfig) -> None:
         if name not in dataset.kinds:
             there = list(dict.fromkeys(dataset.kinds))
             raise UsageError(
-                f'[evaluation] hits: no event is of the type "{name}"; {suggest(name, there)}; if '
-                "the log has such events, look at [data] where, which leaves rows out"
+                f'[evaluation] hits: no event has the type "{name}"; {suggest(name, there)}; if '
+                "the log has such events, check [data] where, which leaves out rows"
             )
 
 
@@ -355,11 +355,11 @@ def refuse_empty(
         return
     steps = "\n".join(f"  {s.users:>12,}  {s.step}" for s in funnel)
     if n_candidates == 0:
-        cause = f'no item is a candidate: candidates = "{rule}" leaves none'
+        cause = f'there are no candidates: candidates = "{rule}" leaves none'
     else:
         emptied = next(s.step for s in funnel if s.users == 0)
         cure = _cure(emptied, split)
-        cause = f'no user is left: the rule "{emptied}" emptied the evaluation set; {cure}'
+        cause = f'no user is left after the rule "{emptied}"; {cure}'
     raise EmptyEvaluationSetError(f"{cause}\nusers\n{steps}\n  {n_candidates:>12,}  candidates")
 
 
@@ -447,8 +447,8 @@ def candidates_of(
         return np.flatnonzero(in_train()).astype(np.int32)
     if dataset.catalogue is None:
         raise UsageError(
-            f'[evaluation] candidates = "{rule}" needs a table of items; name one with '
-            '[data] items = "…", or use candidates = "train"'
+            f'[evaluation] candidates = "{rule}" needs a table of items; name one as [data] '
+            'items, or use candidates = "train"'
         )
     if rule == "catalogue":
         return distinct(dataset.catalogue)
@@ -489,14 +489,15 @@ def _cure(emptied: str, split: Split) -> str:
     elif split.until is None:  # a given one
         longer = "name a file with more events as [split] valid"
         shorter = "; ".join(
-            [*split.alike, "check that [data] events and [split] valid write users alike"]
+            [*split.alike, "check that [data] events and [split] valid write users the same way"]
         )
     if emptied == HIT and split.in_both == split.n_events[1]:
-        return f"{split.in_both_told}; leave such events out of one of the tables"
+        return f"{split.in_both_told}; remove these events from one of the tables"
     if emptied == HIT:
         return (
-            "check that the candidates and the events write ids alike, or set [evaluation] "
-            'require_hit = false, or seen_items = "keep" where it drops what users had in training'
+            "check that the candidates and the events write ids the same way; or set "
+            '[evaluation] require_hit = false; or, with seen_items = "drop", set seen_items = '
+            '"keep"'
         )
     known = emptied in (SEEN, REGISTERED)
     return f'{shorter}, or set [evaluation] users = "all"' if known else longer

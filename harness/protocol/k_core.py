@@ -101,8 +101,8 @@ def core_of_parts(
     before: int = int(first["all"][0])
     if events == 0:
         raise DataError(
-            f"[data] {rules}: none of {counted(before, 'event')} is left when users and items "
-            "with fewer have gone; take smaller numbers"
+            f"[data] {rules}: none of {counted(before, 'event')} is left without the users and "
+            "items that have fewer; use smaller numbers"
         )
     note = (
         f"k-core: {before - events:,} of {counted(before, 'event')} left out ({rules}; "

@@ -47,8 +47,8 @@ class Newcomers(NamedTuple):
         new = "is new, and looks" if self.number == 1 else "are new, and look"
         return (
             f"{counted(self.number, noun)} of [split] valid {new} like {noun}s of [data] events, "
-            f'such as "{visible(self.first)}" like "{visible(self.known)}": ids are texts, so '
-            f"these are different {noun}s; write them alike",
+            f'such as "{visible(self.first)}" like "{visible(self.known)}": ids are text, so '
+            f"these are different {noun}s; use one spelling",
         )
 
 

@@ -39,7 +39,7 @@ class Cuts:
         """Return a note."""
         are = "is" if self.tied == 1 else "are"
         told = (
-            f"{self.tied:,} of {counted(self.users, 'user')} {are} cut among events of equal time"
+            f"{self.tied:,} of {counted(self.users, 'user')} {are} cut between events of equal time"
         )
         return f"{told}; {self.decided}" if self.tied > 0 else told
 
@@ -117,9 +117,9 @@ class Split:
 
 
 _CONSEQUENCE = {
-    "keep": "models have seen what they are to predict; leave such events out of one of the tables",
-    "drop": 'seen_items = "drop" takes them out of the truth; where they are to be predicted, '
-    "leave them out of [data] events",
+    "keep": "models know the answer in advance; remove these events from one of the tables",
+    "drop": 'seen_items = "drop" removes them from the truth; to predict them, remove them from '
+    "[data] events",
 }
 
 
@@ -242,8 +242,8 @@ def _last(
         order = np.lexsort((_order(dataset, at, config), group))
         held[at[order]] = kept
     decided = {
-        "shuffle": f'ties = "shuffle", seed {config.seed}, drew which are held out',
-        "file": 'ties = "file": the order of rows matters, those that stand last are held out',
+        "shuffle": f'ties = "shuffle", seed {config.seed}, chose the held-out ones',
+        "file": 'ties = "file": the last rows are held out',
         "id": 'ties = "id": the highest item ids are held out',
     }[config.ties]
     met = Cuts(len(inside), len(tied), decided)
@@ -329,5 +329,5 @@ def _range(dataset: Dataset) -> str:
         doubt = ": is [data] time the column of times?"
     elif first >= "1970" and last < "1970-03":
         # Today's seconds since 1970, read as milliseconds, are three weeks.
-        doubt = ': are they seconds, "epoch_s"?'
+        doubt = ': are they seconds ("epoch_s")?'
     return f" (they run from {first} to {last}{doubt})"

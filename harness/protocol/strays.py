@@ -172,7 +172,7 @@ def checked(config: Config, data: Dataset, days: Int64 | None = None) -> Dataset
         return data
     where, them = early.left_out(layout), "it" if early.events == 1 else "them"
     cure = f"{where} leaves {them} out" if where else f"remove {them} from the files of the log"
-    note = f"{early}: if a missing time was written as 0 or as a default, {cure}"
+    note = f"{early}. If a missing time was written as 0 or as a default, {cure}"
     return replace(data, notes=(*data.notes, note))
 
 
@@ -191,7 +191,7 @@ def _refuse(layout: Layout, strays: Strays) -> None:
     left_out, kept = strays.left_out(layout), strays.kept(layout)
     times, them = ("its time is", "it") if strays.events == 1 else ("their times are", "them")
     cure = f"if {times} wrong, {left_out} leaves {them} out"
-    cure += f"\nif {times} right, {kept} says so"
+    cure += f"\nif {times} right, {kept} confirms it"
     if not left_out:
         cure = f"if {times} wrong, remove {them} from the files of the log"
-    raise DataError(f"{strays}; a window at the end of this log means nothing\n{cure}")
+    raise DataError(f"{strays}, so a window at the end of this log is meaningless\n{cure}")

@@ -194,13 +194,13 @@ def refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
     for table in numbered:
         if not table.remote and is_in_database(table):
             raise UsageError(
-                f'{where} ties = "file": the events lie in {table.name}, a table of a database, '
-                'whose rows have no order; write them into one file, or set ties = "shuffle"'
+                f'{where} ties = "file": the events are in {table.name}, a table of a database, '
+                'and its rows have no order; write them to one file, or set ties = "shuffle"'
             )
     if len(numbered) > 1 or not all(table.remote or is_one_file(table) for table in numbered):
         names = " and ".join(table.name for table in numbered)
         several = ", a folder or a pattern" if len(numbered) == 1 else ""
         raise UsageError(
-            f'{where} ties = "file": the events lie in {names}{several}, and rows of several files '
-            'have no common order; write them into one file, or set ties = "shuffle"'
+            f'{where} ties = "file": the events are in {names}{several}, and rows of several '
+            'files have no common order; write them to one file, or set ties = "shuffle"'
         )

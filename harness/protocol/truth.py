@@ -111,14 +111,14 @@ class Solution:
         """Raise UsageError where a metric looks further than k, or needs what is not known."""
         if self.k is not None and metric.k is not None and metric.k > self.k:
             raise UsageError(
-                f"metric {metric} looks at {metric.k} positions, but the evaluation set has "
-                f"k = {self.k}; set a smaller cut-off, or a larger k under [evaluation]"
+                f"metric {metric} looks at {metric.k} positions, but the evaluation set has k = "
+                f"{self.k}; set a smaller cut-off, or a larger [evaluation] k"
             )
         refuse_grades([metric], self.judgments.grades, cure="the true items here have none")
         if metric.definition.needs and self.judgments.catalogue is None:
             raise UsageError(
-                f"metric {metric} needs {_NEEDS[metric.definition.needs]}, of which a solution "
-                "says nothing; use --config instead of --solution"
+                f"metric {metric} needs {_NEEDS[metric.definition.needs]}, and a solution does "
+                "not have them; use --config instead of --solution"
             )
 
     @property
@@ -147,7 +147,9 @@ class Solution:
         if none.any():
             user = self.users[int(none.argmax())]
             endings = ", ".join(end for end, _ in kinds)
-            raise DataError(f'solution: user "{user}" is of no kind; ids end with {endings}')
+            raise DataError(
+                f'solution: user "{user}" has no event type; ids must end with {endings}'
+            )
         return replace(self, judgments=replace(self.judgments, kinds=own))
 
 

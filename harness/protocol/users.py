@@ -103,14 +103,14 @@ def refuse_without_values(config: Config, counts: Mapping[str, Int64]) -> None:
     for column, (evaluated, having, of_table) in counts.items():
         if evaluated > 0 and of_table == 0:
             raise UsageError(
-                f'[compare] slices: the column "{column}" of {table} is empty in every row; leave '
-                "it out, or name another column"
+                f'[compare] slices: the column "{column}" of {table} is empty in every row; '
+                "remove it, or name another column"
             )
         if evaluated > 0 and having == 0:
             raise UsageError(
-                f'[compare] slices: no evaluated user has a "{column}" in {table}, where others '
-                "have one; see that its ids are those of the events, with all zeros in front, "
-                "which are lost where ids are saved as numbers, or leave it out"
+                f'[compare] slices: no evaluated user has a "{column}" in {table}, but other '
+                "users have one; check that its ids are those of the events, with leading zeros "
+                "(lost if ids are saved as numbers), or remove it"
             )
 
 
@@ -119,13 +119,13 @@ def _table_of(task: Task, columns: Sequence[str]) -> pl.DataFrame:
     table = task.train.users_table
     if table is None:
         raise UsageError(
-            f'[compare] slices: no table of users, so no column "{columns[0]}"; leave it out, or '
-            "name a table with [data] users"
+            f'[compare] slices: no table of users, so no column "{columns[0]}"; remove it, or '
+            "name a table as [data] users"
         )
     others = table.columns[1:]
     for column in columns:
         if column in (USER, *OWN):
-            raise UsageError(f'[compare] slices: every evaluation set has "{column}"; leave it out')
+            raise UsageError(f'[compare] slices: every evaluation set has "{column}"; remove it')
         if column not in others:
             raise UsageError(
                 f'[compare] slices: the table of users has no column "{column}"; '

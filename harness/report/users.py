@@ -41,8 +41,8 @@ def users_of(run: Run, count: int) -> dict[str, Any]:
     each = _users_of_a_group(len(run.models), count)
     if fold.first_values is None:
         raise UsageError(
-            f"{metric} has one value for all lists, none for each user, so users cannot be "
-            "ordered by it; leave --users out, or run it again with another first metric"
+            f"{metric} has one value for all lists, none per user, so it cannot order users; "
+            "remove --users, or run again with another first metric"
         )
     # The lists that are shown are those of the first repeat.
     values = {model.name: fold.first_values[model.name][0] for model in run.models}
@@ -92,8 +92,8 @@ def _users_of_a_group(models: int, count: int) -> int:
     groups = 2 * models + 1 + (models > 1)
     if count < groups:
         raise UsageError(
-            f"--users {count}: there are {groups} groups of users, such as the worst and the best "
-            f"of each model; ask for {groups} users or more, or leave --users out"
+            f"--users {count}: there are {groups} groups of users, such as the worst and the "
+            f"best of each model; use --users {groups} or more, or remove --users"
         )
     return count // groups
 

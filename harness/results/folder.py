@@ -33,11 +33,11 @@ def part(folder: Path, name: str) -> Path:
     runs = sorted(path.parent for path in folder.glob(f"*/{name}")) if exists(folder) else []
     if runs:
         raise UsageError(
-            f"{folder}: is no run folder, but holds {counted(len(runs), 'run')}; name one, such as "
-            f"{runs[-1]}, or see the best of all: "
+            f"{folder}: not a run folder, but it has {counted(len(runs), 'run')}; name one, such "
+            f"as {runs[-1]}, or rank all of them: "
             f"{shlex.join(['harness', 'leaderboard', str(folder)])}"
         )
-    raise UsageError(f"{folder}: is no run folder: it holds no {name}; harness run makes one")
+    raise UsageError(f"{folder}: not a run folder: it has no {name}; harness run makes one")
 
 
 def table(folder: Path, name: str) -> Path:
@@ -47,10 +47,10 @@ def table(folder: Path, name: str) -> Path:
     known = environment(folder) if (folder / "environment.json").is_file() else {}
     if "tables" in known:  # such as hdfs://…/run-1
         raise UsageError(
-            f"{folder}: holds no {name}: Spark wrote its tables to {printable(known['tables'])}; "
+            f"{folder}: has no {name}: Spark wrote its tables to {printable(known['tables'])}; "
             f"copy {name} from there into {folder}"
         )
-    raise UsageError(f"{folder}: holds no {name}; {again(folder)}")
+    raise UsageError(f"{folder}: has no {name}; {again(folder)}")
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -59,7 +59,7 @@ def environment(folder: Path) -> dict[str, str]:
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise DataError(f"{path}: is no environment of harness run ({error})") from error
+        raise DataError(f"{path}: not the environment of a run ({error})") from error
     return {str(key): str(value) for key, value in values.items()}
 
 
@@ -94,7 +94,7 @@ def check_out(
         above = next(p for p in folder.absolute().parents if p.exists())
         writable = above.is_dir() and os.access(above, os.W_OK)
     if taken:
-        raise UsageError(f"{folder}: exists and is no {what}; choose another --out")
+        raise UsageError(f"{folder}: exists and is not a {what}; choose another --out")
     if not writable:
         raise UsageError(f"{folder}: cannot be written; choose another --out")
 

@@ -95,7 +95,9 @@ class Plots:
             )
         positive = min(means) > 0
         if log and not positive:
-            raise UsageError(f"{metric}: a mean is 0 or less, which a logarithmic axis has not")
+            raise UsageError(
+                f"{metric}: a mean is 0 or less, so a logarithmic axis is not possible"
+            )
         if positive and (log or (log is None and max(means) > _FAR_APART * min(means))):
             _logarithmic(ax)
         else:
@@ -113,7 +115,7 @@ class Plots:
         """
         comparison = self.record.comparison
         if comparison is None:
-            raise UsageError("no two models of this run are compared, so there is no difference")
+            raise UsageError("this run compares no two models, so there is no difference")
         names = [model.name for model in self.record.models]
         base = to or comparison.baseline or names[0]
         if base not in names:
@@ -123,7 +125,7 @@ class Plots:
         if not pairs:
             raise UsageError(
                 f'"{printable(base)}" is not compared with the others, only with '
-                f'"{printable(comparison.baseline or "")}": leave to= out'
+                f'"{printable(comparison.baseline or "")}"; remove to='
             )
         rows = [name for name in names if name in pairs]
         ax = self._rows(ax, [self._labels[name] for name in rows])
@@ -147,7 +149,7 @@ class Plots:
         """Draw the first metric for every length of the list."""
         curves = {model.name: model.curve for model in self.record.models if len(model.curve) > 1}
         if not curves:
-            raise UsageError(f"{self.record.metric} has no curve over lengths of the list")
+            raise UsageError(f"{self.record.metric} has no curve over list lengths")
         ax = self._lines(ax, curves, "k = {}")
         ax.set_xlabel("length of the list, k")
         metric = printable(self.record.metric).partition("@")[0]
@@ -159,7 +161,7 @@ class Plots:
         record = self.record
         if not record.folds:
             raise UsageError(
-                "this run has one evaluation set, no folds: [split] folds asks for them"
+                "this run has one evaluation set and no folds; set [split] folds to get them"
             )
         means = {
             model.name: {
@@ -198,7 +200,7 @@ class Plots:
         """
         metric, values = printable(self.record.metric), self.by_user()
         if values is None:
-            raise UsageError(f"{metric} has one value for all lists, none for a user")
+            raise UsageError(f"{metric} has one value for all lists, none per user")
         parts, shares = shares_of(values)
         ax = self._rows(ax, list(self._labels.values()))
         starts, rows = np.zeros(len(values)), range(len(values))
@@ -236,7 +238,7 @@ class Plots:
         """
         columns = list(dict.fromkeys(part.by for part in self.record.slices))
         if not columns:
-            raise UsageError("this run has no groups of users: [compare] slices names columns")
+            raise UsageError("this run has no groups of users; name columns in [compare] slices")
         by = by or columns[0]
         if by not in columns:
             raise UsageError(f'no groups by "{printable(by)}"; {suggest(by, columns)}')

@@ -318,7 +318,7 @@ class RunRecord(Part):
             and all({m.name for m in fold.models} - failed == names for fold in folds)
             and fields == {n: v for n, v in self.evaluation.fields.items() if n.startswith("fold ")}
         ):
-            raise ValueError("its parts name other models, metrics or folds")
+            raise ValueError("its parts have different models, metrics or folds")
         for model in self.models if folds else ():
             for metric, estimate in model.metrics.items():
                 means = [fold.metric_of(model.name, metric) for fold in folds]

@@ -139,7 +139,7 @@ class Run(Shown):
         try:
             return tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            raise DataError(f"{path}: is no config of a run ({error})") from error
+            raise DataError(f"{path}: not the config of a run ({error})") from error
 
     @cached_property
     def settings(self) -> Config:
@@ -159,7 +159,7 @@ class Run(Shown):
             return {str(metric): metric for metric in next(iter(tables.scores.values())).values}
         names, metrics = list(self.models[0].metrics), asked(self.settings)
         if len(metrics) != len(names):
-            raise DataError(f"{self.folder}/config.toml: names other metrics than result.json has")
+            raise DataError(f"{self.folder}/config.toml: has other metrics than result.json")
         known = dict(zip(names, metrics, strict=True))
         for name, metric in known.items():
             now, then = metric.definition.better, self.record.better(name)
@@ -190,7 +190,7 @@ class Run(Shown):
 
     def source_notes(self, metrics: Collection[Metric]) -> tuple[str, ...]:
         """Return notes on metrics whose source changed, where lists of the run are scored now."""
-        end = "its source has changed since this run; figures are by what it is now"
+        end = "its code has changed since this run; the scores here use the new code"
         return tuple(f"{name}: {end}" for m, name in self.changed_metrics.items() if m in metrics)
 
     # Its tables.
@@ -204,7 +204,9 @@ class Run(Shown):
     @property
     def _folder_tables(self) -> FolderTables:
         if not isinstance(self.tables, FolderTables):
-            raise UsageError('this run is in no folder: write it first, as in result.write("one")')
+            raise UsageError(
+                'this run is not in a folder; write it first, as in result.write("one")'
+            )
         return self.tables
 
     @property
@@ -290,13 +292,13 @@ class Run(Shown):
         """Return a table below the names of its keys; of a model without its name and repeat."""
         if model is None:
             if repeat is not None:
-                raise UsageError(f"repeat = {repeat} goes with a model: name it first")
+                raise UsageError(f"repeat = {repeat} needs a model: name it first")
             rows = self.table(name)
         else:
             repeats = self.model_of(model, repeat or 0).repeats
             if repeat is None and repeats > 1 and name == RECOMMENDATIONS:
                 raise UsageError(
-                    f'model "{model}" has {repeats} repeats with lists of their own; say which, '
+                    f'model "{model}" has {repeats} repeats with different lists; choose one, '
                     "such as repeat=0"
                 )
             rows = self.table(name, model)
@@ -460,7 +462,7 @@ def read(folder: Path | str) -> Run:
         record = RunRecord.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         fault = fault_of(error) if isinstance(error, ValidationError) else error
-        raise DataError(f"{path}: is no result of harness run: {fault}") from error
+        raise DataError(f"{path}: not the result of harness run: {fault}") from error
     files = dict[str, pl.DataFrame]()
     tables = FolderTables(folder, record, None, files)
     parts = [

@@ -98,7 +98,7 @@ def frames_of(folds: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def other_users(path: Path) -> DataError:
     """Return the error where a table has other users than the evaluation set."""
-    return DataError(f"{path}: holds other users than its evaluation set")
+    return DataError(f"{path}: has other users than its evaluation set")
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +150,8 @@ class FolderTables:
     def _incomplete(self, path: Path, model: str) -> DataError:
         evaluation, repeats = self.record.evaluation, self.record.model(model).repeats
         return DataError(
-            f'{path}: has not all rows of model "{printable(model)}": expected one for each of '
-            f"{counted(evaluation.users, 'user')} in {counted(repeats, 'repeat')}; "
+            f'{path}: not all rows are there for model "{printable(model)}": expected one for '
+            f"each of {counted(evaluation.users, 'user')} in {counted(repeats, 'repeat')}; "
             f"{again(self.folder)}"
         )
 
@@ -196,14 +196,14 @@ class FolderTables:
                 continue
             scores, then = rows[metric].to_numpy(), estimate.mean
             if not np.abs(scores).max(initial=0) <= LARGEST_SCORE:
-                raise DataError(f"{self.folder / PER_USER}: a score is no number")
+                raise DataError(f"{self.folder / PER_USER}: a score is not a number")
             mean = float(scores.mean())
             if differs(mean, then, float(np.abs(scores).mean())):
                 fold = "" if self.fold is None else f"fold {self.fold}: "
                 raise ContradictionError(
                     f'{self.folder / PER_USER}: {fold}model "{printable(model)}" has a mean '
-                    f"{printable(metric)} of {mean:.12g} there, and {then:.12g} in result.json, so "
-                    f"one of the two was changed since the run; {again(self.folder)} --fresh"
+                    f"{printable(metric)} of {mean:.12g} there, and {then:.12g} in result.json, "
+                    f"so one of the two has changed since the run; {again(self.folder)} --fresh"
                 )
 
 

@@ -105,7 +105,7 @@ def scores_of_best(
     """Return what the best model scores, and how many `times` chance that is where it is known."""
     parts = [f"{name}: {metric} {mean}{f' ({spread})' * bool(spread)}"]
     parts += [f"{lift(times)} × chance"] if times is not None else []
-    parts += ["the lower the better"] if better == "lower" else []
+    parts += ["lower is better"] if better == "lower" else []
     return ", ".join(parts)
 
 
@@ -174,8 +174,8 @@ def _pairs(record: RunRecord) -> str:
     if comparison is None:
         definition = definition_of(record.metric)
         if definition is not None and definition.of == "set":
-            return f"not compared: {record.metric} is one value for all lists"
-        return "not compared: one user tells no two models apart"
+            return f"not compared: {record.metric} has one value for all lists"
+        return "not compared: one user is not enough to compare models"
     return against_others(comparison, best.name, {model.name: name_of(model) for model in rest})
 
 
@@ -249,7 +249,7 @@ def _footing(record: RunRecord, *, verbose: bool) -> list[str]:
     lines += [f"tuned  on an inner split of train: {tuned}"] if tuned else []
     if reused:
         names = listed([name_of(model) for model in reused])
-        lines.append(f"reused  {names}, of an earlier run; --fresh evaluates all anew")
+        lines.append(f"reused  {names}, from an earlier run; --fresh evaluates all again")
     if not verbose:
         return lines
     steps = " → ".join(f"{step.users:,} {step.step}" for step in record.evaluation.funnel)

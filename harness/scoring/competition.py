@@ -63,7 +63,7 @@ def sample_of_users(
             return None, ()
         known = ids(sample, spelt(wanted.user, columns(sample)))
     except HarnessError as error:
-        return None, (f"no score over the sample submission: {error}",)
+        return None, (f"no estimate over the sample submission: {error}",)
     if not known:
         return None, ()
     return Sample(len(known), known.has(with_items(evaluation_set, others))), ()

@@ -33,54 +33,52 @@ class SubmissionOptions(TypedDict, total=False):
     like, and goes with a solution.
     """
 
-    solution: Annotated[
-        Path | str | Any | None, "A file of true items: users' ids and lists of items.", "FILE"
-    ]
+    solution: Annotated[Path | str | Any | None, "A file with the true items of each user.", "FILE"]
     config: Annotated[
         Config | SubmissionOnly | Path | str | None,
-        "The config of the competition and its evaluation set.",
+        "A config: use its evaluation set.",
     ]
     overrides: Annotated[Sequence[str], "Keys of the config with other values: evaluation.k=5."]
-    sample: Annotated[Path | str | None, "A file with a row for each id that must be there."]
+    sample: Annotated[
+        Path | str | None, "A sample submission: a file with one row for each required user."
+    ]
     items: Annotated[
         Path | str | None,
-        "A table of all items, their ids in a column such as item_id, or in the first.",
+        "A table of all items. Ids are in a column such as item_id, else in the first column.",
     ]
     separator: Annotated[
         str | None,
-        "What stands between the items of a list: ' ', ',', ';' or '|'. By default as in the "
-        "sample or the solution, if that is clear; else a space.",
+        "The separator of items in a list: ' ', ',', ';' or '|'. Default: that of the sample or "
+        "the solution if it is clear, else a space.",
     ]
     user_column: Annotated[
-        str | None,
-        "The column of users in the lists and the solution. By default found by its name.",
+        str | None, "The user column of the submission and the solution. Default: found by name."
     ]
     item_column: Annotated[
-        str | None,
-        "The column of items in the lists and the solution. By default found by its name.",
+        str | None, "The item column of the submission and the solution. Default: found by name."
     ]
-    rank_column: Annotated[str | None, "The column of ranks. By default rank, if there is one."]
-    score_column: Annotated[str | None, "The column of scores. By default score, if there is one."]
-    row_order: Annotated[bool, "The rows of a user stand in order, the best first."]
+    rank_column: Annotated[str | None, "The rank column. Default: rank, if there is one."]
+    score_column: Annotated[str | None, "The score column. Default: score, if there is one."]
+    row_order: Annotated[bool, "Rank each user's items by the order of the rows, best first."]
     truth_user_column: Annotated[
-        str | None, "The column of users in the solution, if its name differs there."
+        str | None, "The user column of the solution, if its name is different there."
     ]
     truth_item_column: Annotated[
-        str | None, "The column of items in the solution, if its name differs there."
+        str | None, "The item column of the solution, if its name is different there."
     ]
     grade_column: Annotated[
         str | None,
-        "The column of how relevant the solution's items are; those of grade 0 are not true. "
-        "'none': every row is true. By default grade, if there is one.",
+        "The column of relevance grades in the solution; grade 0 is not relevant. 'none': every "
+        "row is relevant. Default: grade, if there is one.",
         "NAME",
     ]
     keep_users_without_items: Annotated[
-        bool, "Count users without true items in the solution as 0; H&M leaves them out."
+        bool, "Score users without true items as 0. Default: leave them out, as H&M does."
     ]
     ids: Annotated[
         Literal["exact"] | None,
-        "exact: ids that differ only in case, spaces, zeros or .0 are different ids. By default "
-        "such an id counts as a known one that is damaged.",
+        "exact: ids that differ only in case, spaces, zeros or .0 are different. Default: such an "
+        "id is a damaged form of a known id.",
     ]
 
 

@@ -16,14 +16,14 @@ from harness.submission.problems import Validation
 
 _DIGITS = 6
 _NOTES = {
-    "users_without_items": "users without true items, who are not averaged, as in H&M on Kaggle",
-    "users_without_items_kept": "users without true items, who score 0",
-    "users_without_list": "users without a list, who score 0",
-    "users_outside": "users of the file who are not evaluated",
+    "users_without_items": "users without true items, left out of the mean, as in H&M on Kaggle",
+    "users_without_items_kept": "users without true items, which score 0",
+    "users_without_list": "users without a list, which score 0",
+    "users_outside": "users of the file that are not in the evaluation set",
     "rows_outside": "rows of those users, left out",
-    "users_ignored": "users whom the solution ignores",
-    "items_unknown": "positions that hold no candidate and never hit",
-    "true_items_repeated": "true items that stand again, counted once",
+    "users_ignored": "users that the solution ignores",
+    "items_unknown": "positions without a candidate, which cannot hit",
+    "true_items_repeated": "repeated true items, counted once",
 }
 
 
@@ -103,7 +103,7 @@ class Scored(Shown):
             times = f" (× {problem.count:,})" if problem.count > 1 else ""
             lines.append(f"{problem.severity:8}{problem.code} {problem.message}{times}")
         if self.validation is not None and not self.validation.valid:
-            lines.append("note   scored with its errors, as it was forced")
+            lines.append("note   scored with its errors, because of --force")
         return lines
 
     def _conventions_sheet(self) -> Sheet:
@@ -178,7 +178,7 @@ def convention_columns(title: str) -> list[Column[OnConvention]]:
     return [
         Column("convention", lambda c: c.name, "name"),
         Column(title, lambda c: "not counted" if c.value is None else number(c.value, _DIGITS)),
-        Column("who prints it", lambda c: c.tools, "words"),
+        Column("used by", lambda c: c.tools, "words"),
         Column("divisor D", lambda c: c.divisor, "words"),
         Column("repeated item", lambda c: c.repeats, "words"),
     ]

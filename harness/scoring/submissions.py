@@ -56,7 +56,9 @@ class SubmissionError(HarnessError):
         problems = "\n".join(map(brief, validation.errors))
         if not refusal and any(problem.code == "SUB001" for problem in validation.errors):
             refusal = "cannot be read"
-        refusal = refusal or "has errors and is not scored; mend it, or force it"
+        refusal = refusal or (
+            "has errors and is not scored; fix it, or use --force (in Python, force=True)"
+        )
         super().__init__(f"{whose}{validation.path}: {refusal}\n{problems}")
         self.validation = validation
 
@@ -101,26 +103,26 @@ def score(
     force: bool = False,
     **options: Unpack[SubmissionOptions],
 ) -> Scored:
-    """Validate a submission and score it.
+    """Check a submission, then score it.
 
     Parameters
     ----------
     submission : path or frame
         As for `validate`.
     metrics : text, Metric or a sequence of them
-        The config's, the competition's or the usual ones by default.
+        By default those of the config or the competition, else the usual ones.
     k : int, optional
-        The cut-off of the usual metrics and of the conventions; the config's, the competition's,
-        or 12 by default.
+        The cut-off of the usual metrics and of the conventions; by default that of the config or
+        the competition, else 12.
     conventions : bool
-        Whether MAP@k is worked out under every convention.
+        Also compute MAP@k under every convention.
     strict : bool
-        Whether warnings are errors.
+        Treat warnings as errors.
     force : bool
-        Whether a submission with errors is scored as it stands.
+        Score a submission even if it has errors.
     **options
-        What it is checked and scored against, and how it is read; a config or a solution is
-        needed. See `harness.scoring.options.SubmissionOptions`.
+        What to score it against (a config or a solution), and how to read it:
+        `harness.scoring.options.SubmissionOptions`.
 
     Returns
     -------
@@ -130,9 +132,9 @@ def score(
     Raises
     ------
     SubmissionError
-        The submission has errors, and `force` is not given.
+        The submission has errors, and `force` is false.
     HarnessError
-        What it is checked or scored against cannot be used.
+        The config, the solution or another file cannot be used.
     """
     from harness.metrics.evaluate import metrics_of  # commands do without
 
@@ -178,9 +180,7 @@ class Scorer:
     ) -> Scorer:
         """Return it, of what `score` takes."""
         if metrics and k is not None and not conventions:
-            raise UsageError(
-                f"metric {metrics[0]} says its own cut-off; leave --k out (in Python, k=)"
-            )
+            raise UsageError(f"metric {metrics[0]} has its own cut-off; remove --k (in Python, k=)")
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
             raise UsageError(f"k is {k!r}; expected a whole number, 1 or more")
         against, solution = terms.checking(metrics)

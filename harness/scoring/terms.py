@@ -77,25 +77,27 @@ class Terms:
         if self.config is not None and typed:
             separator = f"; or add --set 'submission.separator=\"{self.separator}\"'"
             raise UsageError(
-                f"a config says it all: leave {' and '.join(typed)} out, or --config"
-                f"{separator if self.separator else ''}"
+                f"a config already sets this: remove {' and '.join(typed)}, or the "
+                f"config{separator if self.separator else ''}"
             )
         if self.separator is not None and self.separator not in NAMES:
             allowed = ", ".join(f"'{sign}' ({name})" for sign, name in NAMES.items())
             raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
         if self.ids not in (None, "exact"):
-            raise UsageError(f'--ids is {self.ids!r}; expected "exact", or leave it out')
+            raise UsageError(f'--ids is {self.ids!r}; expected "exact", or remove it')
         named = self.named
         columns = list(named.columns.values())
         if len(set(columns)) < len(columns):
-            raise UsageError(f"one column for two things: {', '.join(columns)}; name each its own")
+            raise UsageError(
+                f"one column is named for two roles: {', '.join(columns)}; name two columns"
+            )
         if (named.truth_user or named.truth_item or named.grade) and self.solution is None:
             raise UsageError(
                 "--truth-user-column, --truth-item-column and --grade-column name columns of "
-                "--solution; add that, or leave them out"
+                "--solution; add --solution, or remove them"
             )
         if bool(named.rank) + bool(named.score) + named.row_order > 1:
-            raise UsageError("a list is ordered by rank, by score or as its rows stand: name one")
+            raise UsageError("the order of a list is by rank, by score or by row; choose one")
 
     @property
     def folder(self) -> Path:
@@ -169,7 +171,7 @@ class Terms:
         if self.solution is None:
             also = "; this config has no [data]" if self.form is not None else ""
             raise UsageError(
-                f"scored against what? name one of --config CONFIG and --solution SOLUTION{also}"
+                f"nothing to score against; add --config CONFIG or --solution SOLUTION{also}"
             )
         from harness.submission.solution import of_file  # it takes Polars
 
@@ -246,7 +248,7 @@ def _read(
     if config is None:
         if overrides:
             raise UsageError(
-                f"--set {overrides[0]} overrides a key of a config; name it with --config"
+                f"--set {overrides[0]} overrides a key of a config; name the config with --config"
             )
         return None, None
     from harness.config import Config, SubmissionOnly, read_for_submissions  # slow to import

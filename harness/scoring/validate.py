@@ -23,19 +23,18 @@ def validate(
     strict: bool = False,
     **options: Unpack[SubmissionOptions],
 ) -> Validation:
-    """Return everything that is wrong with a submission.
+    """Find every fault in a submission.
 
     Parameters
     ----------
     submission : path or frame
-        CSV (plain, .gz, .zip) or Parquet; or a pandas, Polars or Arrow frame.
+        CSV (plain, .gz, .zip), JSON or Parquet; or a pandas, Polars or Arrow frame.
     k : int, optional
-        The longest list; that of the config or of the competition by default.
+        The most items that a list may have; by default that of the config or the competition.
     strict : bool
-        Whether warnings are errors.
+        Treat warnings as errors.
     **options
-        What it is checked against, and how it is read: see
-        `harness.scoring.options.SubmissionOptions`.
+        What to check it against, and how to read it: `harness.scoring.options.SubmissionOptions`.
 
     Returns
     -------
@@ -45,12 +44,12 @@ def validate(
     Raises
     ------
     HarnessError
-        What the submission is checked against cannot be used.
+        The config, the solution or another file cannot be used.
     """
     require_options(validate, options, SubmissionOptions)
     require(bool, "True or False", strict=strict)
     if options.get("keep_users_without_items"):
-        raise UsageError("keep_users_without_items goes with a score; leave it out")
+        raise UsageError("keep_users_without_items is for score; remove it")
     file = path_or_frame(submission, "submission")
     return examine_on(file, Terms(options), k, strict=strict).validation
 
@@ -79,7 +78,7 @@ def examine_on(
         against = terms.against()
         if len(against.users) == 0:
             raise
-        truth = f"; without the evaluation set: {str(error).splitlines()[0]}"
+        truth = f"; checked without the evaluation set: {str(error).splitlines()[0]}"
     examined = examine(path, against.cut_at(k), solution, strict=strict)
     validation = examined.validation
     checked = validation.checked and f"{validation.checked}{truth}"

@@ -187,8 +187,8 @@ def _without_order(predictions: DataFrame, listed: Table) -> UsageError:
     orders = [f'{order_of(name)}="{name}"' for name in columns if order_of(name)]
     named = orders or ['rank="…" (1 first)', 'score="…" (highest first)']
     return UsageError(
-        "predictions: Spark keeps no order of rows; name the column that orders those of a user: "
-        f"{' or '.join(named)}; or give one row a user, with an array of items"
+        "predictions: Spark does not keep the order of rows; name the column that ranks the "
+        f"items of a user: {' or '.join(named)}; or give one row per user, with an array of items"
     )
 
 

@@ -58,8 +58,7 @@ _ODD = "odd"
 _GATHERED = (1 << 31) - 1
 """The number of what is wrong with buckets: what is wrong with what is read comes first."""
 _CHANGED = (
-    "other events were read when some were read again: a table changed meanwhile; run the command "
-    "again"
+    "a second read of the log gave other events, so a table has changed; run the command again"
 )
 
 
@@ -223,7 +222,7 @@ def _bucket(
     for piece in sorted(logs, key=lambda piece: piece[PLACE].tolist()):
         new, place = _codes(users, piece[USERS]), piece[PLACE].tolist()
         if place == last:
-            raise RuntimeError(f"two parts of the log have the place {place}")
+            raise RuntimeError(f"two parts of the log have the same place, {place}")
         codes = np.append(codes, new) if place[:-1] == last[:-1] else new
         batches.append(_events(piece, codes, items, types))
         last = place

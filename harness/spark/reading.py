@@ -87,8 +87,8 @@ def _whole(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFra
     plain = name.lower().rstrip("/")
     if table.rows or (plain.endswith(SUFFIXES) and not name.startswith(CATALOG)):
         raise UsageError(
-            f"{name}: JSON lines, and lists of events, are read from files that every worker sees; "
-            "copy it there, or write it as Parquet with one row an event"
+            f"{name}: for JSON lines and lists of events, every worker must see the file; copy "
+            "it there, or write it as Parquet with one row per event"
         )
     for end in _COMPRESSED:
         plain = plain.removesuffix(end)
@@ -106,8 +106,8 @@ def _text(spark: SparkSession, table: Table) -> DataFrame:
     for key, is_set in {"escape": table.escape != "", "bad_lines": table.drop_bad_lines}.items():
         if is_set:
             raise UsageError(
-                f"{table.remote}: Spark reads text without {table.named(key)}; leave it out, or "
-                "copy the file to where every worker sees it"
+                f"{table.remote}: Spark cannot read text with {table.named(key)}; remove it, or "
+                "copy the file to a place that every worker sees"
             )
     quotes = table.quote and len(table.separator.encode()) == 1
     reader = spark.read.options(
@@ -146,9 +146,9 @@ def _events(spark: SparkSession, table: EventTable) -> tuple[EventTable, DataFra
     """Return a table of events with the columns that are watched, and all its rows."""
     if table.numbered:
         raise UsageError(
-            f'{table.table.name}: ties = "file" needs the order of rows, which tables have none of '
-            'with --engine spark; set ties = "shuffle" under [split], or name a file that every '
-            "worker sees"
+            f'{table.table.name}: ties = "file" needs the order of rows, and tables have none '
+            'with --engine spark; set [split] ties = "shuffle", or name a file that every worker '
+            "sees"
         )
     every = _whole(spark, table.table, table.columns)
     return watching(table, every.columns, partial(_first, every)), every

@@ -78,8 +78,8 @@ def _refuse_elsewhere(folder: Path, users: int) -> None:
     there = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
     if there != users:
         raise DataError(
-            f"{folder}: of {users:,} users {there:,} are there, as workers have disks of their "
-            "own: name a place that all of them reach with --tables, such as hdfs://…/run-1"
+            f"{folder}: of {users:,} users {there:,} are there, as each worker has its own disk; "
+            "name a place that all workers reach: --tables hdfs://…/run-1"
         )
 
 
@@ -90,9 +90,7 @@ def _refuse_taken(spark: SparkSession, tables: str) -> None:
     for name in TABLES:
         with suppress(AnalysisException):  # there is no such path
             spark.read.parquet(f"{tables.rstrip('/')}/{name}")
-            raise UsageError(
-                f"--tables {tables}: {name} is there already; name a place that is free"
-            )
+            raise UsageError(f"--tables {tables}: {name} already exists; name another place")
 
 
 @contextmanager
@@ -142,13 +140,13 @@ def _refuse_folds(config: Config) -> None:
     """Raise UsageError where there are several evaluation sets."""
     if config.n_folds == 1:
         return
-    cure = "set folds = 1, which is the last"
+    cure = "set folds = 1, which is the last fold"
     if isinstance(config.split, GivenSplit):
         cure = "name one file as valid, and one in [data] events"
     if not any(table.remote for table in config.layout().tables):
-        cure += "; or run without it, where --memory says how much may be used"
+        cure += "; or run without Spark (--memory sets how much memory to use)"
     raise UsageError(
-        f"{config.file}: [split] makes {config.n_folds} folds, and --engine spark evaluates one "
+        f"{config.file}: [split] makes {config.n_folds} folds, but --engine spark evaluates one "
         f"evaluation set: {cure}"
     )
 

@@ -79,8 +79,8 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
             asked = master if connected else remote or master
             if asked not in (None, place):
                 raise UsageError(
-                    f"a session on {place} is active, and {remote or master} is asked for: leave "
-                    "that out to use the active one, or stop it first "
+                    f"a session on {place} is active, and {remote or master} was requested: "
+                    "remove the option to use the active one, or stop it first "
                     "(SparkSession.active().stop())"
                 )
             yield active
@@ -196,25 +196,25 @@ def explained(text: str) -> str:
 
 _HINTS = {
     "JAVA_GATEWAY_EXITED|UnsupportedClassVersionError": (
-        "Java did not start Spark, and what it printed says why: Spark needs a master such as "
-        "local[2], spark://host:7077, yarn or k8s://…, and Java 17 or later, on PATH or where "
-        "JAVA_HOME says; on Debian or Ubuntu: apt-get install openjdk-17-jre-headless"
+        "Java did not start Spark; its output above says why. Spark needs a master such as "
+        "local[2], spark://host:7077, yarn or k8s://…, and Java 17 or later, on PATH or in "
+        "JAVA_HOME; on Debian or Ubuntu: apt-get install openjdk-17-jre-headless"
     ),
     "All masters are unresponsive|Master removed our application|stopped SparkContext|"
     "SparkContext was shut down|Py4JNetworkError|StatusCode.UNAVAILABLE": (
-        "Spark does not answer, or ended while it worked: look for the master's address and "
-        "version on its page, or at the log of the Connect server; where the driver ran out of "
+        "Spark does not answer, or it stopped during the work: check the address and version of "
+        "the master on its web page, or the log of the Connect server; if the driver ran out of "
         "memory, give it more (spark.driver.memory, or SPARK_DRIVER_MEMORY=4g)"
     ),
     r"No module named '([\w.]+)'": (
         'a worker has no Python module "{0}": workers run the Python that PYSPARK_PYTHON names '
-        "when the session starts, or python3. Where they are this machine, set it to {python}; "
-        "elsewhere install this package and what it needs for it, or ship an environment with "
-        "--archives (docs/scale.md)"
+        "when the session starts, or python3. On this machine, set it to {python}; on others, "
+        "install this package and its dependencies, or ship an environment with --archives "
+        "(docs/scale.md)"
     ),
     r"Python in worker has different version: (\d+\.\d+).*?driver: (\d+\.\d+)": (
-        "a worker runs Python {0}, the driver Python {1}: set PYSPARK_PYTHON to an interpreter "
-        "that is a Python {1} on every worker"
+        "a worker runs Python {0}, the driver Python {1}: set PYSPARK_PYTHON to a Python {1} on "
+        "every worker"
     ),
     "OutOfMemoryError|Python worker exited unexpectedly": (
         "a worker ran out of memory, or its Python ended: give executors more "
@@ -222,9 +222,9 @@ _HINTS = {
         "partitions smaller (spark.sql.shuffle.partitions)"
     ),
     r"Class (org\.apache\.hadoop\.fs\.[\w.]+) not found": (
-        "Spark has no client for such an address: it misses the class {0}; add its package to "
-        "spark.jars.packages (for s3a://: org.apache.hadoop:hadoop-aws, in the version of the "
-        "Hadoop that Spark has)"
+        "Spark has no client for this address: the class {0} is missing; add {0}; add its "
+        "package to spark.jars.packages (for s3a://: org.apache.hadoop:hadoop-aws, in the "
+        "version of the Hadoop that Spark has)"
     ),
 }
 """Patterns of what Spark says, and what to say in its place."""

@@ -115,7 +115,7 @@ def law(
     k = LARGEST if metric.k is None else metric.k
     none = _walked(Metric("HitRate", k), k, cases)[3][case_of_user].reshape(n.shape)
     if metric.graded:
-        assert grades is not None, "such a metric has a law with grades alone"  # noqa: S101
+        assert grades is not None, "this metric has a chance value only with grades"  # noqa: S101
         mean, var, third = ndcg(n, grades, k, metric.settings["gain"])
     else:
         walked = _walked(metric, k, cases)[:3, case_of_user]

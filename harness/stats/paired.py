@@ -79,10 +79,11 @@ class Pairs:
         names, baseline = list(self.names), self.rules.baseline
         if self.metric.definition.of == "set":
             raise UsageError(
-                f"metric {self.metric} has one value for all lists: no users to compare by"
+                f"metric {self.metric} has one value for all lists, none per user, so models "
+                "cannot be compared by it"
             )
         if len(names) < 2:
-            raise UsageError("only one model: two are needed for a comparison")
+            raise UsageError("only one model; a comparison needs two")
         if baseline is not None and baseline not in names:
             raise UsageError(f'no model "{baseline}" to compare with; {suggest(baseline, names)}')
 

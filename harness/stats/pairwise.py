@@ -387,11 +387,10 @@ def verdict_sheets(
     table = pair_table(comparison, shaken, noun=noun)
     if comparison.baseline is not None or len(comparison.pairs) < 2:
         return [table]
-    sheet, count = matrix(comparison, noun), len(comparison.pairs)
+    sheet = matrix(comparison, noun)
     if pairs:
         return [sheet, table]
-    hint = f"--pairs shows all {count} differences with their intervals (in Python, .to_pandas())"
-    sheet.footing.extend([*table.footing, hint])
+    sheet.footing.extend(table.footing)
     return [sheet]
 
 
@@ -420,7 +419,7 @@ def matrix(comparison: Comparison, noun: str = "model") -> Sheet:
         *(Column(str(n), partial(cell, name), "whole") for n, name in enumerate(names, 1)),
     ]
     legend = f"▲ {ahead} than the {noun} of the column, ▼ {behind}, = tied"
-    legend += ", ? borderline: other draws could say otherwise" if borderline else ""
+    legend += ", ? borderline: other draws could change the verdict" if borderline else ""
     return Sheet.of(
         names,
         columns,
@@ -436,9 +435,9 @@ def _leaderboard(shaken: ShakeUp) -> str:
     users = f"{shaken.public:,} of {counted(shaken.users, 'user')}"
     public = f"{100 * shaken.share:g} % public ({users})"
     if shaken.few:
-        return f"leaderboards  {public}: not shown, as fewer than {FEW} users are luck"
+        return f"leaderboards  {public}: not shown, too few users (under {FEW})"
     return (
-        f"leaderboards  {public}: no model is first on both, the public and the private one, in "
+        f"leaderboards  {public}: the public and the private leader differ in "
         f"{percent(shaken.leader_falls)} of {shaken.times:,} splits"
     )
 

@@ -95,7 +95,8 @@ class ShakeUps:
         """Refuse a metric that has no value of a user, and a share that leaves nobody."""
         if self.metric.definition.of == "set":
             raise UsageError(
-                f"metric {self.metric} has one value for all lists: no leaderboard divides it"
+                f"metric {self.metric} has one value for all lists, none per user, so it has no "
+                "public and private part"
             )
         for share in self.shares:
             _refuse_share(share)
@@ -189,7 +190,7 @@ def public_users(users: int, share: float) -> int:
     if users < 2:
         raise UsageError(
             f"{counted(users, 'user')} cannot be divided between a public and a private "
-            "leaderboard, whatever the share; evaluate at least 2"
+            "leaderboard; evaluate at least 2"
         )
     _refuse_share(share)
     return min(max(round(users * share), 1), users - 1)

@@ -252,13 +252,13 @@ class Against:
         user, items = named.user or wanted.user, named.item or wanted.items
         if user == items:
             raise UsageError(
-                f'column "{user}" cannot hold the users and the items; name both: --user-column, '
-                "--item-column"
+                f'column "{user}" cannot have both the users and the items; name two columns: '
+                "--user-column, --item-column"
             )
         wanted = shaped(replace(wanted, user=user, items=items), header, named).cut_at(self.k)
         if wanted.order in (wanted.user, wanted.items):
             raise UsageError(
-                f'column "{wanted.order}" cannot hold ids and what orders them; name another'
+                f'column "{wanted.order}" cannot have both ids and their order; name another'
             )
         self._refuse_other_roles(wanted.user, wanted.items)
         if wanted.k is not None:
@@ -280,9 +280,9 @@ class Against:
             if own is None and column != true and column in others:
                 raise UsageError(
                     f'column "{column}" holds the {option}s of the lists, and "{true}" those of '
-                    f'the solution, which has a column "{column}", too; say which it is: '
-                    f"--truth-{option}-column {column}, or name the others with --user-column and "
-                    "--item-column"
+                    f'the solution, which has a column "{column}", too; choose: '
+                    f"--truth-{option}-column {column}, or name the others with --user-column "
+                    "and --item-column"
                 )
 
     @property
@@ -472,11 +472,9 @@ def columns(path: Path) -> tuple[str, ...]:
                 else:
                     found = header.read(file.stream).columns
     if not found:
-        raise DataError(f"{path}: holds no columns; write their names into its first line")
+        raise DataError(f"{path}: has no columns; write their names in the first line")
     if not is_parquet(path) and not all(map(str.isprintable, found)):
-        raise DataError(
-            f"{path}: is no table of text: its first line is {printable(found[0])[:60]}"
-        )
+        raise DataError(f"{path}: not a text table: its first line is {printable(found[0])[:60]}")
     return found
 
 

@@ -54,7 +54,7 @@ class NotFixedError(UsageError):
     exit_status = 1
 
 
-@doing("mending the file")
+@doing("fixing the file")
 def fix(path: Path, against: Against, out: Path) -> Fixed:
     """Write the submission `path` to `out`, mended.
 
@@ -67,13 +67,13 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
     """
     refuse_overwriting(out, [path, against.ids], is_lists, what=LISTS)
     if not out.name.endswith((".csv", ".csv.gz")):
-        raise UsageError(f"{out}: what is mended is a .csv or a .csv.gz file; name one")
+        raise UsageError(f"{out}: the fixed file must be .csv or .csv.gz; name one")
     examined = examine(path, against)
     blocked, against = examined.validation.blocked, examined.against
     if blocked is not None:
         raise NotFixedError(
-            f"{out}: is not written: {path} has an error that only you can mend\n"
-            f"{blocked.code} {blocked.message}; {blocked.hint}"
+            f"{out}: not written, as only you can fix this error of {path}\n{blocked.code} "
+            f"{blocked.message}; {blocked.hint}"
         )
     summary, is_packed = examined.summary or Summary(), out.suffix == ".gz"
     there = summary.present.copy()
@@ -89,7 +89,7 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
             appended = _append(against, opened.wanted, there, target)
             items = against.items_of(opened.wanted)
     except Refused as error:
-        raise UsageError(f"{path}: cannot be read, so nothing is mended ({error})") from error
+        raise UsageError(f"{path}: cannot be read, so nothing is fixed ({error})") from error
     except OSError as error:
         raise UsageError(f"{out}: cannot be written: {error.strerror or error}") from error
     return Fixed(out, appended, dropped, compared=len(items) > 0 or items.digits)

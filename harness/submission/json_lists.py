@@ -161,7 +161,7 @@ class _Text:
             except RecursionError as error:
                 raise self.refused("lists and objects are nested too deeply") from error
             except _TwiceError as error:
-                raise self.refused(f'the key "{error.key[:_SHOWN]}" stands twice') from error
+                raise self.refused(f'the key "{error.key[:_SHOWN]}" is there twice') from error
             if stop < len(self._text) or not self._more_of_value():  # a number may go on
                 self._refuse_halves(value)
                 self._take(stop)
@@ -280,7 +280,7 @@ def _records(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
     else:
         yield from _objects(text, "")
     if text.peek():
-        raise text.refused(f"found {text.near()} behind the end of all rows")
+        raise text.refused(f"found {text.near()} after the end of all rows")
 
 
 def _objects(text: _Text, end: str) -> Iterator[_Row]:
@@ -307,7 +307,9 @@ def _users(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
         user, items = text.entry() or _entry(text)
         yield line, dict(zip(names, (user, items), strict=True))
         if first and _is_column(first) and _is_column(user):
-            raise _refused(line, "the object holds columns; write a row each (pandas: " + _PANDAS)
+            raise _refused(
+                line, "the object holds columns; write one object per row (pandas: " + _PANDAS
+            )
         first = "" if first else user
     text.take("}")
 
@@ -337,7 +339,7 @@ def _once(rows: Iterator[_Row], user: str) -> Iterator[_Row]:
         highest = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1]
         for again in np.flatnonzero(codes <= highest).tolist():
             line, row = part[again]
-            raise _refused(line, f'the key "{row[user][:_SHOWN]}" stands twice')
+            raise _refused(line, f'the key "{row[user][:_SHOWN]}" is there twice')
         yield from part
 
 
@@ -426,7 +428,7 @@ class _Columns:
         self._fields += ["rank"] * self._ranked
         others = {name for name in self._names if name != self._items}
         for name in others.intersection(self._fields):
-            raise _refused(lines[0], f'"{name}" stands beside the items and among them')
+            raise _refused(lines[0], f'"{name}" is both a field of the user and of the items')
 
     def _list(self, held: Any, line: int) -> list[Any]:
         """Return the items of a row: texts, or the cells of a row for each."""

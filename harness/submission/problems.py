@@ -104,7 +104,7 @@ class Validation(Shown):
             Column("column", lambda p: p.column or "", "name"),
             Column("count", lambda p: f"{p.count:,}"),
             Column("what", lambda p: p.message, "name"),
-            Column("how to mend it", lambda p: p.hint, "name"),
+            Column("how to fix it", lambda p: p.hint, "name"),
         ]
         return [Sheet.of(self.problems, columns)]
 
@@ -176,7 +176,7 @@ def problems(
     return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
 
 
-_UNLESS = '; where it is an id of its own, say --ids exact (Python: ids="exact")'
+_UNLESS = '; if it is a different id, use --ids exact (Python: ids="exact")'
 
 
 def _problem(
@@ -207,7 +207,7 @@ def _problem(
     part = ""
     fixed = mends and rule.fixed and not (rule.of_lists and rows) and finding.mended != 0
     if fixed and finding.mended is not None and finding.mended < finding.count:
-        part = f" (--fix mends {finding.mended:,} of {finding.count:,})"
+        part = f" (--fix fixes {finding.mended:,} of {finding.count:,})"
     return Problem(
         code,
         "error" if strict else rule.severity,
@@ -239,7 +239,7 @@ def _words(wanted: Format) -> dict[str, object]:
     between, allowed = NAMES[wanted.between], ",".join(map(shown, wanted.columns))
     words: dict[str, object] = {"k": wanted.k, "allowed": allowed}
     if wanted.long:
-        one = f"write one item a row: {allowed}"
+        one = f"write one item per row: {allowed}"
         hints = {"between_items": one, "apart": one, "joined": one}
         return words | {"between": "a new row"} | hints
     put = f"put {between} between items"
@@ -286,11 +286,11 @@ def mended(found: Validation, fixed: Fixed, left: Validation) -> str:
     """Return whether anything was mended, and what the written file still holds that is wrong."""
     gone = {p.code for p in found.problems} - {p.code for p in left.problems}
     some = gone or fixed.appended or fixed.dropped or any(p.fixed for p in found.problems)
-    done = "mended" if some else "nothing to mend"
-    rows = f", {counted(fixed.appended, 'missing row')} appended" if fixed.appended else ""
-    rows += f", {counted(fixed.dropped, 'repeated row')} dropped" if fixed.dropped else ""
+    done = "fixed" if some else "nothing to fix"
+    rows = f", {counted(fixed.appended, 'missing row')} added" if fixed.appended else ""
+    rows += f", {counted(fixed.dropped, 'repeated row')} removed" if fixed.dropped else ""
     codes = ", ".join(problem.code for problem in left.errors)
-    rest = f"errors are left: {codes}" if codes else "no errors are left"
+    rest = f"errors remain: {codes}" if codes else "no errors remain"
     if not codes and not fixed.compared:
         rest += "; items were not compared (give --solution, --items or --config)"
     return f"{done}, written to {printable(str(fixed.path))}{rows}; {rest}"

@@ -61,14 +61,14 @@ class File:
             for name in self.frame.columns:  # in other letters it would be passed over
                 if name.strip().lower() == "usage":
                     raise DataError(
-                        f'{self.path}: column "{printable(name)}": leaderboards are said by a '
-                        'column "Usage"; call it so, or drop it'
+                        f'{self.path}: column "{printable(name)}": the column of leaderboards '
+                        'must have the name "Usage"; rename it, or drop it'
                     )
             return {}
         user_column = pl.col(self.table.names["user"]).cast(pl.String)
         if self.frame["Usage"].dtype not in (pl.String, pl.Null):
             raise DataError(
-                f'{self.path}: column "Usage" holds no text; expected one of {", ".join(USAGES)}'
+                f'{self.path}: column "Usage" is not text; expected one of {", ".join(USAGES)}'
             )
         rows = self.frame.select(user=user_column, usage=pl.col("Usage").cast(pl.String))
         wrong = rows.filter(~pl.col("usage").is_in(USAGES).fill_null(False))
@@ -183,8 +183,7 @@ def _ids(
     for name in (user, item):
         if name not in columns:
             raise DataError(
-                f'{path}: no column "{name}"; {suggest(name, columns)} (others are named with '
-                f"{options})"
+                f'{path}: no column "{name}"; {suggest(name, columns)} (to use others: {options})'
             )
     return user, item
 
@@ -206,8 +205,8 @@ def _file(
     row_each = frame[item].dtype == pl.String and used and not table.wide
     if row_each and not _again(frame[user]) and _several(frame[item], between).any():
         raise DataError(
-            f'{path}: column "{used[0]}" says nothing of the items of the lists in column '
-            f'"{item}"; drop it, or give one row an item'
+            f'{path}: column "{used[0]}" has one value per row, but column "{item}" has lists; '
+            "drop it, or write one row per item"
         )
     return File(path, table, frame, between)
 
@@ -228,9 +227,9 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
             instead = "count every row with --grade-column none"
             instead = instead if usual is None else 'take "grade" with --grade-column grade'
             raise DataError(
-                f'{path}: column "{printable(name)}" holds {number_text(lowest)}, which may say '
+                f'{path}: column "{printable(name)}" holds {number_text(lowest)}, which may mean '
                 f"that an item is not relevant; read it with --grade-column {shlex.quote(name)} "
-                f"(items of grade 0 or less are not true), or {instead} (Python: grade_column=)"
+                f"(grade 0 or less is not relevant), or {instead} (Python: grade_column=)"
             )
     return usual
 
@@ -284,14 +283,14 @@ def _line(path: Path, row: int) -> str:
 def _usable(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame in which empty texts are missing; it has rows, and two columns."""
     if len(frame) == 0:
-        raise DataError(f"{path}: there are no rows behind the header")
+        raise DataError(f"{path}: there are no rows after the header")
     frame = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).with_columns(
         pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)).name.keep()
     )
     if len(frame.columns) < 2:
         only = frame.columns[0]
         cut = next((s for s in ";\t|" if s in only), None)
-        hint = "" if cut is None else f"; fields seem to be apart by {cut!r}: save it with commas"
+        hint = "" if cut is None else f"; the separator seems to be {cut!r}: save it with commas"
         raise DataError(
             f'{path}: there is one column, "{printable(only)}"; a file of lists has two, the user '
             f"and the items{hint}"
@@ -369,9 +368,10 @@ def _unclear(path: Path, texts: pl.Series, item: str, between: str) -> DataError
     free = [name for name in NAMES if not texts.str.contains(name, literal=True).any()]
     other = free[0] if free else "|"
     return DataError(
-        f'{path}: column "{item}": found "{printable(first)}" among the true items: one id, or '
-        f"several, with {NAMES[between]} between them? several: --separator '{between}'; one: "
-        f"--separator '{other}', which no id holds (Python: separator=)"
+        f'{path}: column "{item}": found "{printable(first)}" among the true items: is it one '
+        f"id, or several ids with {NAMES[between]} between them? several: --separator "
+        f"'{between}'; one: --separator '{other}', a character that no id has (Python: "
+        "separator=)"
     )
 
 
@@ -380,7 +380,7 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str)
     if frame[item].dtype.is_nested() and _again(frame[user]):
         again = frame[user].filter(frame[user].is_duplicated())[0]
         raise DataError(
-            f'{path}: column "{user}": user {again} has two rows with a list each; write one'
+            f'{path}: column "{user}": user {again} has two rows with a list; write one row'
         )
     if frame[item].dtype != pl.String:
         return frame
@@ -391,9 +391,9 @@ def _listed(path: Path, frame: pl.DataFrame, user: str, item: str, between: str)
         again = frame[user].filter(frame[user].is_duplicated())[0]
         raise DataError(
             f'{path}: column "{user}": user {again} has two rows, and user '
-            f"{frame[user].filter(several)[0]} a list in one row; give each user one row, or each "
-            "item one (of true items: --separator ';' or another that no id holds says that a row "
-            "is an item)"
+            f"{frame[user].filter(several)[0]} has a list in one row; use one row per user, or "
+            "one row per item (for true items, --separator ';' or another character that no id "
+            "has means one row per item)"
         )
     return frame
 

@@ -63,13 +63,13 @@ def of_file(
     leaderboards = dict(file.leaderboards(users))
     keep = ~leaderboards.pop("Ignored", np.zeros(len(users), np.bool_))
     if not keep.any():
-        raise DataError(f"{file.path}: every user is Ignored, so there is nobody to evaluate")
+        raise DataError(f"{file.path}: every user is Ignored, so there are no users to evaluate")
     judgments = judgments.pick(keep)
     averaged = None if keep_users_without_items else np.asarray(judgments.relevant) > 0
     if averaged is not None and not averaged.any():
         raise DataError(
-            f"{file.path}: no user has a true item, so there is nobody to average; to count such "
-            "users with 0: --keep-users-without-items (Python: keep_users_without_items=True)"
+            f"{file.path}: no user has a true item, so there is no mean; to score such users as "
+            "0: --keep-users-without-items (Python: keep_users_without_items=True)"
         )
     return Solution(
         users=users.filter(pl.Series(keep)),
@@ -121,10 +121,10 @@ def _some(names: Sequence[str]) -> str:
 def _shape(file: File, judgments: Judgments) -> str:
     """Return how true items were read, of how many users they are, and what was not read."""
     lists = file.table.wide and bool((np.asarray(judgments.truth.sizes) > 1).any())
-    form = f"lists with {NAMES[file.between]} between items" if lists else "one row an item"
+    form = f"lists with {NAMES[file.between]} between items" if lists else "one row per item"
     number = file.table.names.get("number")
     graded = f', grades in column "{printable(number)}"' if number else ""
-    graded += f" ({file.negative:,} below 0: not true)" if file.negative else ""
+    graded += f" ({file.negative:,} below 0: not relevant)" if file.negative else ""
     users = counted(len(judgments.truth.sizes), "user")
     own = (*file.table.names.values(), "Usage")
     further = [name for name in file.frame.columns if name not in own and not is_index(name)]
@@ -146,8 +146,8 @@ def _refuse_no_header(file: File, users: pl.Series, items: pl.Series) -> None:
         row = printable(f"{user},{item}")
         raise DataError(
             f'{file.path}: line 1: found "{row}", which looks like a user with true items, not '
-            "like a header; write one above it, such as user,items (a header that only looks so: "
-            "name both columns, --user-column and --item-column)"
+            "like a header; add a header line, such as user,items (if it is a header, name both "
+            "columns: --user-column and --item-column)"
         )
 
 
@@ -167,7 +167,7 @@ def _refuse_padded(file: File, column: str, ids: pl.Series) -> None:
     padded = ids.filter(ids.str.contains(r"^[ \t\r]|[ \t\r]$"))
     if len(padded) > 0:
         raise DataError(
-            f'{file.path}: column "{printable(column)}": spaces stand around '
+            f'{file.path}: column "{printable(column)}": there are spaces around '
             f'{counted(len(padded), "id")}, first "{printable(padded[0])}"; remove them (pandas: '
             f'frame["{printable(column)}"].str.strip())'
         )
@@ -184,7 +184,7 @@ def _refuse_written_lists(file: File, items: pl.Series) -> None:
     odd = items.filter(items.str.contains(_WRITTEN))
     if file.table.wide and 2 * len(odd) >= len(items) > 0:
         raise DataError(
-            f'{file.path}: column "{file.table.names["item"]}": found "{printable(odd[0])}" among '
-            "the true items; write them with one space between, without brackets, quotes and "
-            "commas, or say what stands between them with --separator"
+            f'{file.path}: column "{file.table.names["item"]}": found "{printable(odd[0])}" '
+            "among the true items; write them with one space between, without brackets, quotes "
+            "and commas, or name the separator with --separator"
         )

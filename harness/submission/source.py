@@ -182,7 +182,7 @@ def _check_name(path: Path, kind: str, findings: Findings) -> None:
     said = path.suffix.lstrip(".").lower()
     said = "json" if said in _JSON else said
     if said != kind and (kind or said in ("gz", "zip", "parquet", "json")):
-        findings.note("SUB020", f".{said}, and it is {kind or 'plain text'}")
+        findings.note("SUB020", f".{said}, but the file is {kind or 'plain text'}")
 
 
 def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:
@@ -190,6 +190,6 @@ def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:
     for name, column in ({} if named is None else named.columns).items():
         if column not in head.columns:
             raise UsageError(
-                f'{path}: no column "{column}"; {suggest(column, head.columns)} (it was named with '
-                f"--{name}-column)"
+                f'{path}: no column "{column}"; {suggest(column, head.columns)} (you named it '
+                f"with --{name}-column)"
             )

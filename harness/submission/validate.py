@@ -155,11 +155,11 @@ def _concluded(
         strangers = findings.found.get("SUB202", Finding()).places
         met = strangers[0].value if strangers else summary.stranger  # others may be there
         asked = next(chain(against.all_names(), against.others))
-        findings.add("SUB212", 1, [Place(None, f'found "{met}", asked for "{shown(asked)}"')])
+        findings.add("SUB212", 1, [Place(None, f'found "{met}", expected "{shown(asked)}"')])
     elif against.required and summary.exact == 0 and summary.by_case:
         damaged = findings.found["SUB209"]
         first = damaged.places[0]
-        value = f'found "{first.value}", asked for "{first.known}"'
+        value = f'found "{first.value}", expected "{first.known}"'
         findings.add("SUB213", 1, [Place(None, value)])
         findings.found["SUB213"].mended = damaged.mended
     for code, count in {"SUB401": common.same, "SUB404": common.single}.items():
@@ -239,10 +239,10 @@ def _checked_as(wanted: Format, against: Against) -> str:
     if wanted.between != " " and not wanted.long:
         shape += f", {format.NAMES[wanted.between]} between them {against.between_as}".rstrip()
     required = counted(against.required, "id")
-    ids = f"{required} must be there" if against.required else "ids are not compared"
+    ids = f"{required} required" if against.required else "users are not checked"
     known = counted(len(items), "item is known", "items are known")
     if not items.complete:
-        known = "items by what they look like" if items.digits else "items are not compared"
+        known = "items are checked by their form" if items.digits else "items are not checked"
     return f"{wanted.source}; {shape}; {ids}; {known}"
 
 

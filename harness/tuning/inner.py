@@ -54,7 +54,7 @@ def inner_tasks(config: Config) -> list[Task]:
                     parts = split(known, fold.split)
                 task = task_of(fold, known, parts)
         except (DataError, EmptyEvaluationSetError) as error:
-            again = f"the inner split of train: {error}\n[tune] split sets another"
+            again = f"the inner split of train: {error}\n[tune] split sets another split"
             raise type(error)(again) from None
         log_evaluation_set(task.evaluation_set, observer)
         if config.graded:
@@ -68,9 +68,9 @@ def inner_split(config: Config) -> InnerSplit:
     """Return how train is split again: as ``[tune] split`` says, or as the data was."""
     if isinstance(config.split, GivenSplit) and config.n_folds > 1:
         raise UsageError(
-            f"[split] valid names {config.n_folds} files: what one fold learns from, others may "
-            "hold out, so parameters tuned on it would know their answers; tune a config with one "
-            "file, whose events no fold holds out"
+            f"[split] valid names {config.n_folds} files: the training events of one fold can be "
+            "held out in another, so tuned parameters would know the answers; tune a config with "
+            "one file"
         )
     if config.tune.split is not None:
         return config.tune.split

@@ -213,10 +213,10 @@ def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
 def _notes(model: TunedModel) -> list[str]:
     """Return what is said below a model's table."""
     taken = [counted(model.reused, "trial")] if model.reused else []
-    taken += ["the model as it is"] if model.results[0].reused else []
+    taken += ["the model without tuning"] if model.results[0].reused else []
     notes = list[str]()
     if model.best == 0:
-        notes.append("no trial was better than the model as it is; its params are kept")
+        notes.append("no trial was better than the model without tuning; its params are kept")
     for name, end in model.at_the_edge.items():
         value = shown(model.results[model.best].params[name])
         notes.append(
@@ -224,13 +224,13 @@ def _notes(model: TunedModel) -> list[str]:
         )
     if model.again:
         trials = counted(model.trials + model.again, "trial")
-        notes.append(f"{model.again:,} of {trials} not made: no other choice of parameters came up")
+        notes.append(f"{model.again:,} of {trials} skipped: they would repeat parameters")
     for message, times in Counter(trial.error for trial in model.results if trial.error).items():
         notes.append(f"failed{f' {times:,} times' if times > 1 else ''}: {message}")
     lines = [f"note   {printable(note)}" for note in notes]
     if not taken:
         return lines
-    reused = f"reused  {' and '.join(taken)}, of an earlier search; --fresh evaluates all anew"
+    reused = f"reused  {' and '.join(taken)}, from an earlier search; --fresh evaluates all again"
     return [reused, *lines]
 
 

@@ -76,8 +76,8 @@ def trials_of(space: Space, search: SearchName, asked: int | None) -> int:
     combinations = prod(len(domain) for domain in space.values() if isinstance(domain, tuple))
     if asked is not None and asked < combinations:
         raise UsageError(
-            f"trials = {asked:,} are fewer than the grid's {combinations:,} combinations; leave "
-            'trials out, shorten a list, or use search = "random"'
+            f"trials = {asked:,} are fewer than the grid's {combinations:,} combinations; remove "
+            'trials, shorten a list, or use search = "random"'
         )
     return combinations
 

@@ -95,7 +95,7 @@ class Trials:
             kept.keep(lambda _: {"score": made})
         if kept.unkept is not None and kept.unkept not in self.unkept:
             self.unkept.add(kept.unkept)
-            _log.warning("trials are not kept for another search: %s", printable(kept.unkept))
+            _log.warning("trials are not kept for a later search: %s", printable(kept.unkept))
         return made
 
     def made(self, params: Params) -> Score:
@@ -141,8 +141,8 @@ def base_models_of(model: ModelConfig, config: Config) -> list[list[Recommender]
     for name in base_models_first(config, [model.name]):
         if config.by_name[name].lists is not None:
             raise UsageError(
-                f'model "{model.name}": base model "{name}" is a file of precomputed lists, '
-                "not made for the inner evaluation set of tuning; leave its space out"
+                f'model "{model.name}": base model "{name}" is a file of precomputed lists, not '
+                "made for the inner evaluation set of tuning; remove the space"
             )
     if not model.base_models:
         return [[] for _ in range(model.repeats)]

@@ -40,10 +40,10 @@ def tune(
     jobs: int = 1,
     progress: bool = False,
 ) -> Tuned:
-    """Search the parameters of a config's models on an inner split of train.
+    """Find the best parameters of a config's models on an inner split of train.
 
-    How is said by the config: ``space`` of a model, and ``[tune]``. The evaluation set itself is
-    not looked at.
+    The config sets the ``space`` of each model and ``[tune]``. It never looks at the evaluation
+    set.
 
     Parameters
     ----------
@@ -52,20 +52,20 @@ def tune(
     models : sequence of str, optional
         The models to tune; all that have a `space` by default.
     fresh : bool
-        Make every trial anew. By default those that an earlier search finished are taken from the
-        cache, where all is the same that their scores follow from (``[data] cache = false`` keeps
-        nothing).
+        Run every trial again. By default a trial comes from the cache if an earlier search made it
+        with the same data, settings, code and packages (``[data] cache = false`` turns the cache
+        off).
     jobs : int
-        How many processes may make trials side by side, this one among them, where memory allows;
-        the results are the same. Not with ``search = "tpe"``.
+        Use up to this many processes, this one included, if memory allows; the results do not
+        change. Not with ``search = "tpe"``.
     progress : bool
-        Show on standard error what is being done, for how long, and how far it is.
+        Show the progress on standard error.
 
     Raises
     ------
     HarnessError
-        Anything a person can mend: the config, a file, an empty inner set, a model of which every
-        trial failed.
+        A mistake that you can fix: in the config or a file, or an empty inner set. Also if every
+        trial of a model fails.
     """
     config = config_in_place(config, jobs)
     wanted = _wanted(config, models)
@@ -77,8 +77,8 @@ def tune(
     count = processes(jobs, [config.layout()], memory.limit(None))
     if jobs > 1 and search == "tpe":
         raise UsageError(
-            'search = "tpe" proposes by what the trials before have scored, so they are made one '
-            'after the other: leave --jobs out, or search = "random" or "grid"'
+            'search = "tpe" needs the scores of earlier trials, so trials run one after the '
+            'other: remove --jobs, or use search = "random" or "grid"'
         )
     key, stamps = trials_key(config, metric), stamps_of(config.layout())
     with shown(progress):

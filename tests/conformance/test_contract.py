@@ -86,19 +86,19 @@ class FitChangesAPart(Sound):
         return super().fit(train)
 
 
-@fails(testing.check_fit_forgets, "fit must forget what an earlier fit learnt")
+@fails(testing.check_fit_forgets, "fit must not keep anything from an earlier fit")
 class FitRemembers(Sound):
     def fit(self, train: Any) -> Any:
         return self if hasattr(self, "order_") else super().fit(train)
 
 
-@fails(testing.check_lists_are_valid, "the item stands twice")
+@fails(testing.check_lists_are_valid, "the item is in the list twice")
 class Repeats(Sound):
     def spoilt(self, lists: Any, users: Any) -> Any:
         return np.zeros_like(lists)
 
 
-@fails(testing.check_more_places_than_candidates, "rank 3: found 2; no candidate")
+@fails(testing.check_more_places_than_candidates, "rank 3: found 2; there is no candidate")
 class GoesPastTheLast(Sound):
     def spoilt(self, lists: Any, users: Any) -> Any:
         places = np.arange(lists.shape[1], dtype=np.int32)
@@ -152,7 +152,7 @@ class DrawsItsOwn(Sound):
         return np.roll(lists, self.calls_, axis=1)
 
 
-@fails(testing.check_batches_do_not_matter, "depends on who else is asked for")
+@fails(testing.check_batches_do_not_matter, "depends on the other users")
 class DrawsByBatch(Sound):
     def spoilt(self, lists: Any, users: Any) -> Any:
         return lists if len(users) == 1 else np.roll(lists, 1, axis=1)
@@ -192,7 +192,7 @@ class InParts(Sound):
         return self
 
 
-@fails(testing.check_parts_make_no_difference, "fitted in parts it recommends other")
+@fails(testing.check_parts_make_no_difference, "fitted in parts, it recommends other")
 class CountsParts(InParts):
     def of_part(self, part: Any) -> Any:
         return {"n": np.ones(1, np.int64)}

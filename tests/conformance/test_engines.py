@@ -195,20 +195,20 @@ NOTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "left out (kept: event = sale)": ({"data": {"where": {"event": "sale"}}}, BOTH),
     "k-core: ": ({"data": {"min_user_events": 2, "min_item_events": 9}}, BOTH),
     "event types: ": ({"data": {"kind": "event"}}, BOTH),
-    "cut among events of equal time": ({"split": {"strategy": "last_n", "n": 1}}, BOTH),
+    "cut between events of equal time": ({"split": {"strategy": "last_n", "n": 1}}, BOTH),
     "are training events too": ({"split": {"strategy": "given", "valid": "later.csv"}}, BOTH),
     "lie in another window": (
         {"split": {"strategy": "time", "valid_days": 1, "test_days": 2}}, BOTH),
     "k = 99 is more than": ({"evaluation": {"k": 99}}, BOTH),
     "no exact chance value": ({"evaluation": {"metrics": ["MAP(divisor=hits)@2"]}}, BOTH),
-    "no score over the sample": ({"submission": {"sample": "gone.csv"}}, BOTH),
-    '"Plain": its 3 repeats are all': (odd("Plain", repeats=3), BOTH),
+    "no estimate over the sample": ({"submission": {"sample": "gone.csv"}}, BOTH),
+    '"Plain": its 3 repeats are equal': (odd("Plain", repeats=3), BOTH),
     '"Restless": its repeats differ': (odd("Restless", repeats=2), BOTH),
-    '"Restless": asked again, it answers otherwise': (odd("Restless"), BOTH),
-    '"OnceOnly": asked again, it fails': (odd("OnceOnly"), BOTH),
+    '"Restless": on a second call, it gives other lists': (odd("Restless"), BOTH),
+    '"OnceOnly": on a second call, it fails': (odd("OnceOnly"), BOTH),
     '"Empty": 27 of its 27 lists are empty': (odd("Empty"), BOTH),
-    "\"Strict\" gives no lists for the 13 users": (odd("Strict"), BOTH),
-    "1 position holds an item that is no candidate": (
+    '"Strict" has no lists for the 13 users': (odd("Strict"), BOTH),
+    "1 position has an item that is not a candidate": (
         {"more": [{"name": "mine", "lists": "mine.csv"}]}, ("buckets",)),
     'the baseline "Fails" failed': (
         odd("Fails") | {"compare": {"baseline": "Fails"}}, ("buckets",)),

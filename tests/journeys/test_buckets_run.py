@@ -53,7 +53,7 @@ def test_no_candidate_is_told_with_all_users(tmp_path: Path, large: None) -> Non
     small.write(tmp_path, {"things.csv": "item,name\n"})
     rules = {"candidates": "catalogue", "require_hit": False}
     settings = small.config(tmp_path, *MODELS, data={"items": "things.csv"}, evaluation=rules)
-    with refusal(EmptyEvaluationSetError, "no item is a candidate", "\n", "3  seen in train"):
+    with refusal(EmptyEvaluationSetError, "there are no candidates", "\n", "3  seen in train"):
         run(settings)
 
 
@@ -80,8 +80,8 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
         run(settings, memory="4GB")
     assert str(error.value) == (
         "all events need about 1,000,000 GB of memory; --memory allows 4 GB, and 3 models learn "
-        "from all events at once: latest, both, fill; allow more (--memory, in Python memory=), "
-        "leave out such models, or use ones that learn by sums"
+        "from all events at once: latest, both, fill; allow more memory (--memory, in Python "
+        "memory=), remove these models, or use models that learn by sums"
     )
 
 
@@ -91,7 +91,7 @@ def test_users_who_need_more_memory_than_there_is_are_refused(
     """There is 1 kB left, and a user needs 400 bytes and more."""
     monkeypatch.setattr(memory, "BASE", 2 * 10**9 - 1_000)
     settings = small.config(tmp_path, evaluation={"metrics": ["MAP@2"]})
-    with refusal(UsageError, "3 evaluated users with 1 list each, ", " allows 2 GB: "):
+    with refusal(UsageError, "3 evaluated users with 1 list each, ", " allows 2 GB. "):
         run(settings, memory="2GB")
 
 
@@ -132,8 +132,8 @@ def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path
     settings = small.config(tmp_path, {"name": "tells", "use": "tells:Tells"}, **sections)
     empty, others = TOWNS
     for towns, words in (
-        (empty, ['the column "town" of', "people.csv is empty in every row; leave it out"]),
-        (others, ['no evaluated user has a "town" in', "zeros in front, which are lost where"]),
+        (empty, ['the column "town" of', "people.csv is empty in every row; remove it"]),
+        (others, ['no evaluated user has a "town" in', "leading zeros (lost if"]),
         (empty.replace("town", "city"), ['no column "town"']),
     ):
         small.write(tmp_path, {"people.csv": towns})

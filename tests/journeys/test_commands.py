@@ -78,19 +78,19 @@ def test_every_command_has_help(cli: Cli, command: str) -> None:
 TRUE = "lists.csv --solution truth.csv"
 REFUSED = {
     # One a command.
-    "synth hm --out real --users 9 --items 20": "holds transactions_train.csv; name another --out",
-    "init log.csv -o exam.toml": "exam.toml: is there already; name another --out, or replace it",
+    "synth hm --out real --users 9 --items 20": "has transactions_train.csv; name another --out",
+    "init log.csv -o exam.toml": "exam.toml: already exists; name another --out, or add --force",
     "run nope.toml": "nope.toml: no such file; there are exam.toml",
     "tune nope.toml": "nope.toml: no such file",
-    "compare .": ".: is no run folder, but holds 1 run; name one, such as one, or see the best of",
-    "check nowhere --at-least 0": "nowhere: is no run folder",
-    "leaderboard nowhere": "nowhere: is no folder",
-    "score lists.csv": "scored against what? name one of --config CONFIG and --solution",
-    "explain lists.csv": "no user to explain; name --user ID, or ask for --worst 3 or --best 3",
-    "report nowhere": "nowhere: is no run folder",
-    "validate lists.csv --sample gone.csv": "gone.csv: there is no such file",
+    "compare .": ".: not a run folder, but it has 1 run; name one, such as one, or rank all of",
+    "check nowhere --at-least 0": "nowhere: not a run folder",
+    "leaderboard nowhere": "nowhere: not a folder",
+    "score lists.csv": "nothing to score against; add --config CONFIG or --solution",
+    "explain lists.csv": "no user to explain; add --user ID, or --worst 3 or --best 3",
+    "report nowhere": "nowhere: not a run folder",
+    "validate lists.csv --sample gone.csv": "gone.csv: the file does not exist",
     "submit exam.toml --model popula -o own.csv": 'no model "popula"; did you mean "popular"?',
-    "split exam.toml -o thesis": "thesis: exists and is no folder of harness split",
+    "split exam.toml -o thesis": "thesis: exists and is not a folder of harness split",
     "fetch movielens": 'harness fetch has no "movielens"; allowed: ml-100k',
     "list metric": "'metric' is not one of 'metrics', 'conventions'",
     # What the option parser refuses.
@@ -105,32 +105,33 @@ REFUSED = {
     "run": "no config; name one: CONFIG, or --config CONFIG",
     "submit --model popular -o own.csv": "no config; name one: CONFIG or RUN, or --config CONFIG",
     "run exam.toml --config other.toml": "two configs, exam.toml and --config other.toml; name one",
-    "score lists.csv other.csv": "other.csv: stands where a config (TOML) may",
-    "validate lists.csv other.csv": "and harness compare FILE… takes several",
+    "score lists.csv other.csv": "other.csv: the second argument must be a config (.toml)",
+    "validate lists.csv other.csv": "harness compare FILE… takes several",
     "run exam.toml --out log.csv/x": "log.csv/x: cannot be written; choose another --out",
     "tune exam.toml --trials 2 --set tune.trials=5": "--trials 2 and --set tune.trials=5: name one",
     "tune exam.toml --trials 2 --set tune={trials=5}": "--trials 2 and --set tune={trials=5}: name",
     "compare one --metric MAP@2 --metric MRR": "--metric: name one metric; found MAP@2 and MRR",
-    f"explain {TRUE} --user ann --k 3 --metric MAP@2": "says its own cut-off; leave --k out",
+    f"explain {TRUE} --user ann --k 3 --metric MAP@2": "has its own cut-off; remove --k",
     "compare one --baseline popular --all-pairs": "leave --all-pairs or --baseline out",
-    "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has no value for a user",
+    "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has one value for all lists, "
+    "none per user",
     "explain gone --model popular --user ann": "gone: no such file or run folder",
-    "explain thesis --user ann": "thesis: is no run folder: it holds no result.json",
+    "explain thesis --user ann": "thesis: not a run folder: it has no result.json",
     "explain one ann --worst 1": "to explain a user, type --user ann",
     "explain lists.csv truth.csv --worst 1": "true items, type --solution truth.csv",
     "explain one --user ann": "one: name a model: --model NAME; allowed: ",
-    "explain one --model random --most-different 1": "compares two models: add --model NAME",
+    "explain one --model random --most-different 1": "needs two models: add --model NAME",
     "explain one --model a --model b --model c --user ann": "name one model, or two",
-    "explain one --model random --model popular --worst 1": "go with one model; where two are",
-    "explain one --model random --model popular": "no user to explain; name --user ID, or ask for",
-    "explain one --model random --user ann --fold 1": "one: has one evaluation set, no folds",
+    "explain one --model random --model popular --worst 1": "need a single model; for two models",
+    "explain one --model random --model popular": "no user to explain; add --user ID, or",
+    "explain one --model random --user ann --fold 1": "one: has one evaluation set and no folds",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
-    "init log.csv -o log.csv": "is read by this command and never",
-    "score one --k 3 --strict": "a file of lists, not with a run: leave them out",
+    "init log.csv -o log.csv": "is an input of this command",
+    "score one --k 3 --strict": "a file of lists, not with a run: remove them",
     # Options that are gone: what to do instead.
     "validate lists.csv --engine spark": "--engine was removed; leave it out",
-    "run exam.toml --whole refuse": "--whole was removed; leave it out: where events are in",
+    "run exam.toml --whole refuse": "--whole was removed; leave it out: if events are in",
     "score lists.csv --master local[2]": "harness.spark.evaluate(predictions, truth, metrics)",
 }
 
@@ -151,7 +152,7 @@ def test_a_mistake_is_a_message_and_status_2(harness: Cli, line: str, words: str
     [
         (0o000, "validate closed/a.csv", "SUB018"),
         (0o000, "score log.csv --solution closed/a.csv", "Permission denied"),
-        (0o311, "score log.csv --solution closed/a.csv", "may not be listed"),
+        (0o311, "score log.csv --solution closed/a.csv", "cannot be listed"),
     ],
 )
 def test_a_closed_folder_is_a_message(harness: Cli, mode: int, line: str, words: str) -> None:
@@ -182,7 +183,7 @@ def test_keys_are_overridden(harness: Cli, line: str, words: str) -> None:
 def test_a_fault_is_attributed_to_what_was_typed_too(harness: Cli) -> None:
     words = "there.toml with --set split.n=-1: [split] n: found -1"
     is_refused(harness("run", "there.toml", "--set", "split.n=-1"), words)
-    words = "or name another as [data] path or with --set data.path=…"
+    words = "or name another folder as [data] path or with --set data.path=…"
     is_refused(harness("score", "lists.csv", "--config", "there.toml"), words)
 
 
@@ -210,7 +211,7 @@ def test_a_run_has_a_folder_by_its_evaluation_set_and_a_number_by_its_config(har
     assert "popular" in out
     assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
     other = "run", "exam.toml", "--set", "models.0.params.window_days=2", "--format", "csv"
-    words = f"written to runs/{name}-2/, as another config has written to runs/{name}/\n"
+    words = f"written to runs/{name}-2/, as another config wrote to runs/{name}/\n"
     assert harness(*other)[2] == words
     assert "window_days = 2" in Path("runs", f"{name}-2", "config.toml").read_text()
     harness("run", "exam.toml")
@@ -228,7 +229,7 @@ def test_out_names_the_folder_and_may_name_an_earlier_run(
     assert ([path.name for path in Path("mine").iterdir()], runs()) == (["run"], [])
     monkeypatch.setattr("harness.evaluation.run.run", lambda *_, **__: pytest.fail("work was done"))
     for out in ("thesis", "log.csv"):
-        words = f"{out}: exists and is no run folder; choose another --out\n"
+        words = f"{out}: exists and is not a run folder; choose another --out\n"
         assert harness("run", "exam.toml", "--out", out) == (2, "", words)
 
 
@@ -278,7 +279,7 @@ def test_init_of_a_log(harness: Cli) -> None:
     tells(harness(*init), 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml")
     shown = harness("run", "shop.toml", "--out", "run", "--set", "compare.resamples=100")
     tells(shown, 0, "random × 10", "popular in the last week", "had before")
-    is_refused(harness(*init), "shop.toml: is there already", "--force")
+    is_refused(harness(*init), "shop.toml: already exists", "--force")
     assert harness(*init, "-o", "new/quiet.toml", "-q") == (0, "", "")
     assert 'path = "../logs"' in Path("new/quiet.toml").read_text()
 
@@ -287,7 +288,7 @@ def test_init_of_a_log_that_no_run_can_begin_on(harness: Cli) -> None:
     small.write(Path(), {"once.csv": "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-02\n"})
     status, out, err = harness("init", "once.csv")
     assert (status, "written to once.toml" in out, "next" in out) == (1, True, False)
-    assert err.startswith("no run can begin so: ")
+    assert err.startswith("no run can start with this config: ")
 
 
 # --quiet, --verbose and the log.

@@ -118,7 +118,7 @@ def test_rules_of_the_run_hold_unless_others_are_named(runs: Path) -> None:
         ran(runs, "none", POPULAR, LAST, compare={"baseline": "lsat"})
 
 
-PARTS = "its parts name other models, metrics or folds"
+PARTS = "its parts have different models, metrics or folds"
 
 
 @pytest.mark.parametrize(
@@ -200,6 +200,18 @@ def test_a_gate_needs_no_scores_for_the_first_metric(runs: Path, tmp_path: Path)
 # The commands on runs.
 
 
+def test_the_option_for_pairs_is_named_below_the_verdicts_but_by_quiet(
+    runs: Path, cli: Cli
+) -> None:
+    command = "compare", str(runs / "runs/all"), "--all-pairs"
+    hint = "more  add --pairs to print all differences with their intervals\n"
+    assert [cli(*command, *more)[1].endswith(hint) for more in ((), ("-q",), ("--pairs",))] == [
+        True,
+        False,
+        False,
+    ]
+
+
 def test_the_command_check(runs: Path, cli: Cli) -> None:
     one = str(runs / "runs/one")
     tells(cli("check", one, "--at-least", "MAP@3 of popular >= 0"), 0, "PASSED  1 condition\n")
@@ -207,7 +219,7 @@ def test_the_command_check(runs: Path, cli: Cli) -> None:
     status, out, _ = cli("check", one, *two, "--format", "json")
     holds = [condition["holds"] for condition in json.loads(out)["conditions"]]
     assert (status, json.loads(out)["passed"], holds) == (1, False, [False, True])
-    is_refused(cli("check", one), "no condition; write one such as")
+    is_refused(cli("check", one), "no condition; write one, such as")
 
 
 def test_a_public_leaderboard_of_few_users_is_in_no_table(tmp_path: Path) -> None:
@@ -218,10 +230,10 @@ def test_a_public_leaderboard_of_few_users_is_in_no_table(tmp_path: Path) -> Non
         record = result.record.model_copy(update={"shake_up": (shaken,)})
         sheets = replace(result, record=record).sheets(verbose=True)
         text = "\n".join(map(table.plain, sheets))
-        for words in (f"rank flips at {public} %", "50 %, tied in 10 %", "no model is first"):
+        for words in (f"rank flips at {public} %", "50 %, tied in 10 %", "leader differ"):
             assert (words in text) == shown
         assert f"leaderboards  {public} % public ({public} of 100 users): " in text
-        assert ("not shown, as fewer than 30 users are luck" in text) != shown
+        assert ("not shown, too few users (under 30)" in text) != shown
 
 
 def test_times_pairs_and_leaderboards_follow_with_verbose(here: Path, cli: Cli) -> None:

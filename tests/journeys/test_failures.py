@@ -92,9 +92,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 def test_the_others_have_the_figures_of_a_run_without_them(done: Done) -> None:
     *notes, last = done.found.notes
-    assert last == (
-        'the baseline "Fit" failed: the 2 models that are left are compared pair by pair'
-    )
+    assert last == ('the baseline "Fit" failed: the 2 models that are are compared pair by pair')
     assert figures(done.found, "notes") == figures(done.alone, "notes")
     assert tuple(notes) == done.alone.notes
 
@@ -112,15 +110,17 @@ def test_in_buckets_the_others_have_the_same_figures(done: Done, tmp_path: Path)
 def test_what_is_made_of_one_that_fails_fails_too(done: Done) -> None:
     """A user of lists.csv has two lists, and a row no id: each problem stands apart in the line."""
     told = {one.name: one.error for one in done.found.failed}
-    assert told["both"] == f'model "both" needs one that failed: {told["Fit"]}'
+    assert told["both"] == f'model "both" needs a model that failed: {told["Fit"]}'
     first, *problems = told["lists"].splitlines()
     path = done.folder / "lists.csv"
     assert first == (
-        f'model "lists": {path}: these lists have errors; mend them, or see all of them: '
-        f"harness validate {path} --config config"
+        f'model "lists": {path}: these lists have errors; fix them, or see all of them: harness '
+        f"validate {path} --config config"
     )
     assert [one.split(" ")[0] for one in problems] == ["SUB203", "SUB208"]
-    assert told["lists, filled"] == f'model "lists, filled" needs one that failed: {told["lists"]}'
+    assert told["lists, filled"] == (
+        f'model "lists, filled" needs a model that failed: {told["lists"]}'
+    )
     lines = [line for line in str(done.found).splitlines() if line.startswith("failed  ")]
     assert "failed  " + " · ".join([first, *problems]) in lines
     assert "cut.csv" in told["cut"]

@@ -84,8 +84,10 @@ def test_a_finished_model_is_not_asked_again_and_one_that_failed_is(tmp_path: Pa
     assert figures(second) == figures(first)
     assert [one.name for one in second.failed] == ["raises"]
     (line,) = (line for line in str(second).splitlines() if line.startswith("reused"))
-    assert line.startswith(("reused  mine, random × 3, of an", "reused  random × 3, mine, of an"))
-    assert ", of an earlier run; --fresh" in line
+    assert line.startswith(
+        ("reused  mine, random × 3, from an", "reused  random × 3, mine, from an")
+    )
+    assert ", from an earlier run; --fresh" in line
     assert (reused(run(settings, fresh=True)), fits(tmp_path)) == ([], 2)
 
 
@@ -100,7 +102,7 @@ def test_changed_source_is_asked_anew_and_told(
     (tmp_path / file).write_text((tmp_path / file).read_text() + "# a comment\n")
     found = run(settings)
     assert (reused(found), fits(tmp_path)) == (["random"], 2)
-    assert f"mine is evaluated anew: {file} has changed" in caplog.messages
+    assert f"mine is evaluated again: {file} has changed" in caplog.messages
 
 
 def test_a_model_follows_from_its_base_models(tmp_path: Path) -> None:
@@ -156,7 +158,7 @@ class Mine(Popular):
         yield from super().fit_steps(train)
 """
 EDITS = 'Path(__file__).write_text(Path(__file__).read_text() + "# edited")'
-WHILE = "was written or removed while it was in use"
+WHILE = "was changed or removed while it was in use"
 LOSES = 'Path(__file__).with_name("log.csv").unlink()'
 
 
@@ -170,5 +172,5 @@ def test_what_is_not_certain_is_not_kept_and_that_is_told(
     small.write(tmp_path, {"mine.py": MINE.format(code)})
     caplog.set_level(logging.INFO, "harness.evaluation.run")
     assert reused(run(config(tmp_path, {"name": "mine", "use": "mine:Mine"}))) == []
-    told = "not kept for later runs, so that the same command evaluates anew: mine"
+    told = "not kept for later runs, so the same command evaluates it again: mine"
     assert caplog.messages == [f"{told} ({why.format(folder=tmp_path)})"]

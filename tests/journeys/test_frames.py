@@ -85,7 +85,7 @@ def test_the_run_folder_is_whole_and_says_what_is_in_no_file(found: Run, here: P
     assert 'use = "given:First"' in Path("all/config.toml").read_text(encoding="utf-8")
     run().write("out")
     path = here / "out" / "config.toml"
-    told = "the events frame: was given in Python, and no file holds it"
+    told = "the events frame: is a Python object, not a file"
     with refusal(HarnessError, told, 'name that file in place of "given:the events frame"'):
         harness.run(path)
     EVENTS.write_parquet("events.parquet")
@@ -147,7 +147,7 @@ def test_frames_are_tuned_as_files_are(here: Path) -> None:
     assert timeless(of_frame.to_dict()) == timeless(of_file.to_dict())
     assert of_frame.config.models[0].params["window_days"] <= 4
     assert means(harness.run(of_frame.config), "MAP@1") == {"popular": 0}
-    with refusal(HarnessError, "jobs needs events in a file, and these are a frame"):
+    with refusal(HarnessError, "jobs needs events in a file, but these are a frame"):
         harness.tune(sections(frame, **rules), jobs=2)
 
 

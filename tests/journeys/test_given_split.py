@@ -77,8 +77,8 @@ def test_the_record_names_the_files_of_each_fold(found: Run, folder: Path) -> No
     assert of_all["theirs"] == (None, names)
     assert [fold["theirs"][1] for fold in folds] == [[name] for name in names]
     assert [note for note in found.notes if "lists" in note] == [
-        'model "same": its lists are theirs.csv in folds 1, 2; if they were made for one of '
-        "these, name the file of each fold"
+        'model "same": its lists are theirs.csv in folds 1, 2; if the file was made for one of '
+        "these folds, name one file per fold"
     ]
 
 
@@ -127,7 +127,7 @@ def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_pa
     found = folded(given(tmp_path, **own))
     assert (found.notes[0], found.notes[-2]) == (
         "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both",
-        "folds overlap, so no model is judged against chance, which takes them for independent",
+        "folds overlap, so there is no comparison with chance, which needs independent folds",
     )
     assert [model.vs_random for model in found.models] == [None]
     assert (found.record.chance["MAP@2"].mean, found.record.chance["MAP@2"].sd) == (3 / 4, None)
@@ -157,31 +157,31 @@ def test_a_fold_of_few_users_is_told_and_no_model_judged(
     one, two = ("user,item\n" + "".join(f"{user},y\n" for user in own) for own in (first, second))
     found = folded(given(tmp_path, one_base=base, two_base=base, one_test=one, two_test=two))
     why = (
-        "no model is judged against chance, and intervals and tests rest on these few (a single "
-        "user leaves no intervals); take fewer folds"
+        "so there is no comparison with chance, and intervals and tests rest on few users (with "
+        "a single user there are no intervals); use fewer folds"
     )
-    assert found.notes == ((f"{note}: {why}",) if note else ())
+    assert found.notes == ((f"{note}, {why}",) if note else ())
     assert [model.vs_random is None for model in found.models] == [bool(note)]
     assert not (note and "better than chance" in " ".join(found.sheets()[0].heading))
 
 
 def test_one_set_under_two_names_is_refused(tmp_path: Path) -> None:
-    with refusal(UsageError, "fold 2 of 2: [split] valid: ", "as that of fold 1; name files of"):
+    with refusal(UsageError, "fold 2 of 2: [split] valid: ", "as that of fold 1; name files with"):
         run(given(tmp_path, two_test=FILES["one.test"], two_base=FILES["one.base"]))
 
 
 def test_train_that_holds_the_tests_events_is_told(tmp_path: Path) -> None:
     """Ann's b of the first fold is in its train, where seen items are dropped; then bob's a is."""
     settings = given(tmp_path, seen="drop", one_base="user,item\nann,b\nbob,a\n")
-    with refusal(EmptyEvaluationSetError, "fold 1 of 2: no user is left: ") as caught:
+    with refusal(EmptyEvaluationSetError, "fold 1 of 2: no user is left after ") as caught:
         run(settings)
-    words = "1 of 1 validation event is a training event too (the same user and item); leave such"
+    words = "1 of 1 validation event is a training event too (the same user and item); remove these"
     assert words in str(caught.value)
-    assert "write ids alike" not in str(caught.value)
+    assert "write ids the same way" not in str(caught.value)
     found = folded(given(tmp_path, seen="drop", one_test="user,item\nann,b\nbob,a\n"))
     (note,) = (note for note in found.notes if "training event too" in note)
     assert note.startswith("fold 1: 1 of 2 validation events is a training event too (the same")
-    assert 'seen_items = "drop" takes them out of the truth' in note
+    assert 'seen_items = "drop" removes them from the truth' in note
 
 
 def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
@@ -191,8 +191,8 @@ def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
         files[f"{name}_base"] = "user,item\n{},a\n{},a\n{},b\n".format(*users)
         files[f"{name}_test"] = "user,item\n{},b\n{},b\n{},a\n".format(*users)
     assert folded(given(tmp_path, **files)).notes[1] == (
-        '1 user may be written in two ways, such as "007" of fold 1 and "7" of fold 2: ids are '
-        "texts, so these are different users; write them alike"
+        '1 user may have two spellings, such as "007" of fold 1 and "7" of fold 2: ids are text, '
+        "so these are different users; use one spelling"
     )
 
 
@@ -200,13 +200,17 @@ def test_where_all_are_new_by_a_space_alone_the_error_says_so(tmp_path: Path) ->
     small.write(tmp_path, {"test.csv": "user,item\nann ,b\n"})
     sections: dict[str, Any] = {"data": {"time": False}, "split": GIVEN | {"valid": "test.csv"}}
     config = small.config(tmp_path, log="user,item\nann,a\nbob,b\n", **sections)
-    with refusal(EmptyEvaluationSetError, '"seen in train" emptied', 'such as "ann " like "ann"'):
+    with refusal(
+        EmptyEvaluationSetError, 'after the rule "seen in train"', 'such as "ann " like "ann"'
+    ):
         run(config)
 
 
 VIEWS = "user,item,time,event\nuser0,a,2020-01-09,view\nuser0,b,2020-01-09,view\n"
 STRANGERS = VIEWS.replace("user0", "zoe").replace("view", "sale")
-ALIKE = "check that [data] events and [split] valid write users alike, or set [evaluation] us"
+ALIKE = (
+    "check that [data] events and [split] valid write users the same way, or set [evaluation] us"
+)
 MORE = "name a file with more events as [split] valid"
 GIVEN: dict[str, Any] = {"strategy": "given"}
 LAST: dict[str, Any] = {"strategy": "last_n", "n": 1}

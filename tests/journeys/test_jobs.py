@@ -96,6 +96,6 @@ def test_what_learns_from_each_trial_is_not_made_side_by_side(tmp_path: Path) ->
     with pytest.raises(UsageError) as refused:
         tune(small.config(tmp_path, model, tune={"search": "tpe"}), jobs=2)
     assert str(refused.value) == (
-        'search = "tpe" proposes by what the trials before have scored, so they are made one after '
-        'the other: leave --jobs out, or search = "random" or "grid"'
+        'search = "tpe" needs the scores of earlier trials, so trials run one after the other: '
+        'remove --jobs, or use search = "random" or "grid"'
     )

@@ -126,7 +126,7 @@ def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path, no_ch
     assert estimates(result)["models"]["knows whom"] == own
     assert "at least 0.375" in repr(result)
     (note,) = notes(result)
-    assert '"knows whom" gives no lists for the 2 users' in note
+    assert '"knows whom" has no lists for the 2 users' in note
     assert "KeyError" in note
     result.write(tmp_path / "run")
     text = page(read(tmp_path / "run"))

@@ -102,7 +102,7 @@ def test_whoever_has_no_list_is_counted_and_the_next_step_gives_them_one(
 ) -> None:
     (folder / "sample_submission.csv").write_text(SAMPLE + "dan,\neve,\n")
     done = cli("submit", "run", "--model", "random", "--repeat", "1", "--out", "own.csv")
-    words = "lists of its 3 evaluated users alone", "asks for 2 users more", 'such as "dan"'
+    words = "lists of its 3 evaluated users", "requires 2 more users", 'such as "dan"'
     is_refused(done, "run: has ", *words)
     assert not (folder / "own.csv").exists()
     next_step = done[2].strip().partition(": harness ")[2]
@@ -117,8 +117,8 @@ def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
 ) -> None:
     command = ["submit", "run/config.toml", "--model", "counted", "--out", "own.csv", *also]
     done = cli("submit", "run", "--model", "counted", "--out", "own.csv", *also)
-    again = f"the model has to learn again: {shlex.join(['harness', *command])}"
-    is_refused(done, f"{also[0]} goes with a config, not with a run: {again}")
+    again = f"fit the model again: {shlex.join(['harness', *command])}"
+    is_refused(done, f"{also[0]} works with a config, not with a run: {again}")
     assert cli(*command)[0] == 0
 
 
@@ -184,7 +184,11 @@ OTHER = 'model "counted" gives other lists than in this run'
         (append("dan,a,2020-01-03\ndan,a,2020-01-08\n"), "counted", ["differs in users, truth)"]),
         (append("ann,e,2020-01-02\n"), "counted", ["(it differs in candidates", "run it again"]),
         (other_lists, "counted", [OTHER, "run it again"]),
-        (other_version, "counted", ["run: was written by another version", "run/config.toml"]),
+        (
+            other_version,
+            "counted",
+            ["run: another version of harness wrote this run", "run/config.toml"],
+        ),
         (None, "countd", ['no model "countd"; did you mean "counted"?']),
         (None, "random 2", ['"random" has no repeat 2; the last is 1']),
         (None, "random -1", ['"random" has no repeat -1; the last is 1']),
@@ -215,7 +219,7 @@ def test_lists_that_contradict_the_record_are_not_scored_again(folder: Path) -> 
 
 
 def test_a_file_that_is_read_is_never_written(folder: Path) -> None:
-    words = "log.csv", "is read by this command and never touched"
+    words = "log.csv", "an input of this command"
     with refusal(HarnessError, *words):
         submit_run(folder / "run", "counted", folder / "log.csv")
 
@@ -223,7 +227,10 @@ def test_a_file_that_is_read_is_never_written(folder: Path) -> None:
 def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:
     small.write(tmp_path, {"lists.csv": "user,items\nann,nobody b\nbob,d\ncid,a\n"})
     run(small.config(tmp_path, MODELS[2])).write(tmp_path / "run")
-    words = 'model "file": its lists hold items that neither the data', "take them out of its file"
+    words = (
+        'model "file": its lists have items that are not in the data',
+        "remove them from its file",
+    )
     with refusal(UsageError, *words):
         submit_run(tmp_path / "run", "file", tmp_path / "own.csv")
 

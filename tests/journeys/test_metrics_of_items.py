@@ -106,7 +106,7 @@ def test_chance_is_known_for_accuracy_and_not_beyond(result: Run) -> None:
     # the one true item is at either rank with 1/4
     chance = {name: own.mean for name, own in result.record.chance.items()}
     assert chance == exactly({"RPrecision": 1 / 4, "pFound": 1.85 / 4})
-    (note,) = (note for note in result.notes if "no exact chance value is known for" in note)
+    (note,) = (note for note in result.notes if "there is no exact chance value for" in note)
     assert "Novelty@2" in note
     assert "Gini@2" in note
     assert result.models[0].vs_random is not None

@@ -29,7 +29,7 @@ def harness(cli: Cli, here: Path) -> Cli:
 
 def test_what_is_scored_again_says_that_the_source_has_changed(harness: Cli, here: Path) -> None:
     """No figure of the run stands beside it."""
-    told = "own:early@2: its source has changed since this run; figures are by what it is now"
+    told = "own:early@2: its code has changed since this run; the scores here use the new code"
     for options in ([], ["--metric", "own:early@2"]):
         tells(harness("score", "one", *options), 0, "1.3333", f"note  {told}")
         assert told not in harness("score", "two", *options)[1]
@@ -75,5 +75,5 @@ def test_where_no_metric_is_as_it_was_nothing_tells_whose_lists_they_are(
     submit = "submit", "three", "--model", "popular", "--out", "own.csv"
     assert harness(*submit)[0] == 0
     small.write(here, {"own.py": LATE})
-    words = "three: the source of own:early@2 has changed since this run, so nothing tells whether"
+    words = "three: the source of own:early@2 has changed since this run, so harness cannot check"
     is_refused(harness(*submit), words, "harness run three/config.toml")

@@ -126,17 +126,17 @@ def test_scores_by_hand(done: Done) -> None:
     assert done.result.models[-1].name == "last day"
 
 
-FEW = "figures of fewer than 10 users tell little, and one user can turn any of them"
+FEW = "with fewer than 10 users, a single user can change the result"
 
 
 def test_notes(done: Done) -> None:
     assert done.result.notes == (
         f"3 users are evaluated: {FEW}",
-        "no exact chance value is known for MAP(divisor=hits)@2",
-        'model "file": 1 evaluated user has no list, and scores 0',
-        'model "file": 1 position holds an item that is no candidate, and cannot hit',
-        'model "with params": its 2 repeats are all the same: it has no seed and takes nothing '
-        "from draws; leave repeats out, or take random numbers from draws",
+        "there is no exact chance value for MAP(divisor=hits)@2",
+        'model "file": 1 evaluated user has no list, so it scores 0',
+        'model "file": 1 position has an item that is not a candidate, so it cannot hit',
+        'model "with params": its 2 repeats are equal, as it has no seed and does not use draws; '
+        "remove repeats, or take random numbers from draws",
     )
 
 
@@ -208,7 +208,7 @@ def test_an_earlier_run_and_an_empty_folder_are_replaced_and_no_other(
     assert (tmp_path / "run" / "result.json").stat().st_size > 2
     small.write(tmp_path, {"run/note.txt": "mine"})
     for name in ("mine", "file", "run"):
-        with refusal(UsageError, f"{name}: exists and is no run folder", "--out"):
+        with refusal(UsageError, f"{name}: exists and is not a run folder", "--out"):
             done.result.write(tmp_path / name)
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.doc"]
     assert (tmp_path / "run" / "note.txt").read_text() == "mine"
@@ -230,8 +230,8 @@ def test_lists_stand_in_a_table_best_first(done: Done) -> None:
 
 def test_lists_of_another_model_are_refused(done: Done) -> None:
     asked: list[tuple[str | None, int | None, str]] = [
-        ("random", None, "has 3 repeats with lists of their own; say which, such as repeat=0"),
-        (None, 1, "repeat = 1 goes with a model: name it first"),
+        ("random", None, "has 3 repeats with different lists; choose one, such as repeat=0"),
+        (None, 1, "repeat = 1 needs a model: name it first"),
         ("randon", None, 'no model "randon"; did you mean "random"?'),
     ]
     for name, repeat, words in asked:
@@ -280,7 +280,7 @@ def test_a_run_without_its_lists(tmp_path: Path) -> None:
     found = run(small.config(tmp_path, POPULAR, {"name": "file", "lists": "lists.csv"}))
     found.write(tmp_path / "run", recommendations=False)
     assert not (tmp_path / "run/recommendations.parquet").exists()
-    with refusal(UsageError, "holds no recommendations.parquet", "run it again: harn"):
+    with refusal(UsageError, "has no recommendations.parquet", "run it again: harn"):
         rescore(tmp_path / "run")
     assert small.lists_of(tmp_path / "run", "popular").lists.tolist() == [[1, 0]] * 3
     small.write(tmp_path, {"lists.csv": LISTS.replace("cid,a", "cid,b")})
@@ -295,7 +295,7 @@ def test_lists_of_which_some_are_lost_are_none(done: Done, tmp_path: Path) -> No
     long = rows.with_columns(pl.lit(["a", "b", "c"]).alias("items"))
     for lost in (rows[1:], pl.concat([rows[1:2], rows[1:]]), long):
         lost.write_parquet(path)
-        with refusal(DataError, f"{path}: has not all rows of model"):
+        with refusal(DataError, f"{path}: not all rows are there for model"):
             read(tmp_path / "run").recommendations()
 
 
@@ -305,14 +305,14 @@ def test_lists_of_another_evaluation_are_refused(done: Done, tmp_path: Path) -> 
     path, rows = tmp_path / "run/config.toml", tmp_path / "run/recommendations.parquet"
     text = path.read_text()
     for old, new, words in (
-        ("k = 2", "k = 3", "k = 3, and the run had 1 fold and k = 2"),
+        ("k = 2", "k = 3", "k = 3, but the run had 1 fold and k = 2"),
         ("log.csv", "other.csv", "data has changed since this run (it differs in truth"),
     ):
         path.write_text(text.replace(old, new))
         with refusal(UsageError, words):
             rescore(tmp_path / "run")
     path.write_text(text)
-    with refusal(UsageError, "MAP@3 looks at 3 positions, and the lists", " up to 2;"):
+    with refusal(UsageError, "MAP@3 looks at 3 positions, but the lists", " up to 2;"):
         rescore(tmp_path / "run", [parse("MAP@3")])
     pl.read_parquet(rows).with_columns(items=pl.lit("a")).write_parquet(rows)
     with refusal(DataError, "recommendations.parquet: cannot be read: "):

@@ -136,9 +136,9 @@ def test_a_base_model_is_made_anew_and_shared_within_a_repeat(done: Done) -> Non
 @pytest.mark.parametrize(
     ("name", "spread", "words"),
     [
-        ("ByPlace", False, ["asked again", "together", "draws.keys"]),
-        ("Entropy", True, ["repeats differ", "cannot be repeated"]),
-        ("Fixed", False, ["its 3 repeats are all the same"]),
+        ("ByPlace", False, ["on a second call", "other users", "draws.keys"]),
+        ("Entropy", True, ["repeats differ", "not repeatable"]),
+        ("Fixed", False, ["its 3 repeats are equal"]),
         ("Drawn", True, []),
         ("ByDraws", True, []),
     ],

@@ -161,8 +161,8 @@ def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> 
     text = found.texts["differences"]
     assert "Holm over 6 pairs" in text
     # A public leaderboard of few users is not shown.
-    assert "1 % public (9 of 854 users): not shown, as fewer than 30 users are luck" in text
-    assert "30 % public (256 of 854 users): no model is first on both" in text
+    assert "1 % public (9 of 854 users): not shown, too few users (under 30)" in text
+    assert "30 % public (256 of 854 users): the public and the private leader differ" in text
 
 
 def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_file_that_is_gone_costs_its_part_alone(copied: Path) -> None:
         (copied / name).unlink()
     found = Page(page(runs.read(copied)))
     for name, where in gone.items():
-        assert re.search(rf"{name}\s+cannot\s+be\s+read|holds no {name}", found.texts[where])
+        assert re.search(rf"{name}\s+cannot\s+be\s+read|has no {name}", found.texts[where])
     assert found.hovers["chance"]
 
 
@@ -346,7 +346,7 @@ def test_the_page_is_written_into_the_run_which_may_still_be_replaced(
     assert {path.name for path in copied.iterdir()} == names
     before = {name: (copied / name).read_bytes() for name in FILES}
     for name in FILES:
-        with refusal(UsageError, "never touched"):
+        with refusal(UsageError, "is an input of this command"):
             command.report(copied, copied / name)
     assert {name: (copied / name).read_bytes() for name in FILES} == before
 
@@ -358,15 +358,15 @@ def test_the_page_is_written_elsewhere_and_replaces_nothing_else(
     tells(cli("report", str(demo_run), "--out", str(out)), 0, f"written to {out}")
     assert out.read_text(encoding="utf-8") == page(runs.read(demo_run))
     assert not (demo_run / "report.html").exists()
-    is_refused(cli("report", str(demo_run), "--out", str(tmp_path / "a")), "is no regular file")
+    is_refused(cli("report", str(demo_run), "--out", str(tmp_path / "a")), "is not a regular file")
     (tmp_path / "target").write_text("kept")
     (tmp_path / "link.html").symlink_to(tmp_path / "target")
     (tmp_path / "own.html").write_text("<!DOCTYPE html>\n<html>mine</html>")
     mine = cli("report", str(demo_run), "--out", str(tmp_path / "own.html"))
-    is_refused(mine, "own.html: is there already and is no report; name another --out", "--force")
+    is_refused(mine, "own.html: already exists and is not a report; name another --out", "--force")
     tells(cli("report", str(demo_run), "--out", str(out)), 0, f"written to {out}")  # once more
-    names = {"link.html": "is no regular file", "/dev/null": "is no regular file"}
-    names |= {"users.parquet": "is the name of a run's file", "a" * 300: "cannot be written"}
+    names = {"link.html": "is not a regular file", "/dev/null": "is not a regular file"}
+    names |= {"users.parquet": "a run has a file of this name", "a" * 300: "cannot be written"}
     for name, message in names.items():
         with refusal(UsageError, message):
             command.report(demo_run, tmp_path / name)

@@ -122,7 +122,10 @@ def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
     for name, (events, folds) in logs.items():
         split = THREE | {"folds": folds}
         folded(small.config(tmp_path, log=events, split=split)).write(tmp_path / name)
-    words = "other: has another evaluation set than ", "they differ in fold 1; only models"
+    words = (
+        "other: has another evaluation set than ",
+        ("they differ in fold 1; harness compares models"),
+    )
     with refusal(UsageError, *words):
         compare(tmp_path / "one", tmp_path / "other")
     with refusal(UsageError, "they differ in fold 1, fold 2, fold 3"):
@@ -149,7 +152,7 @@ def test_scores_that_contradict_the_record_are_refused(weeks: Run, tmp_path: Pat
     at = [model["name"] for model in record["models"]].index("popular")
     path.write_text(json.dumps(small.put(record, f"models {at} metrics MAP@1 mean", 0.5)))
     told = 'model "popular" has a mean MAP@1 of 0.25 over its folds, and 0.5 itself'
-    with refusal(DataError, f"{path}: is no result of harness run", told):
+    with refusal(DataError, f"{path}: not the result of harness run", told):
         compare(run)
     weeks.write(run)
     scores = pl.read_parquet(run / "per_user.parquet")
@@ -166,11 +169,11 @@ def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path
     path = tmp_path / "run" / "config.toml"
     text, held = path.read_text(), done.found.to_dict()
     path.write_text(text.replace("folds = 3", "folds = 2"))
-    with refusal(UsageError, "says 2 folds and k = 2, and the run had 3 folds and"):
+    with refusal(UsageError, "has 2 folds and k = 2, but the run had 3 folds and"):
         rescore(tmp_path / "run")
     cut = json.dumps(held | {"folds": held["folds"][:2]})
     small.write(tmp_path, {"run/result.json": cut})
-    with refusal(DataError, "result.json", "its parts name other models, metrics or folds"):
+    with refusal(DataError, "result.json", "its parts have different models, metrics or folds"):
         read(tmp_path / "run")
 
 
@@ -204,7 +207,7 @@ def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        ({}, "room for 3 windows of 2 days after other events; ask for fewer"),
+        ({}, "room for 3 windows of 2 days after other events; use fewer"),
         ({"test_days": 5}, "room for 1 window of 2 days after other events and with 5 test days"),
         (
             {"test_days": 7, "valid_days": 1},
@@ -221,7 +224,7 @@ def test_more_folds_than_the_data_has(tmp_path: Path, own: dict[str, Any], words
 
 FIRST_DAY = "ann,a,2020-01-01\nbob,a,2020-01-01\n"
 LAST_DAY = "ann,b,2020-01-03\ncid,b,2020-01-03"
-NOBODY = 'no user is left: the rule "seen in train"'
+NOBODY = 'no user is left after the rule "seen in train"'
 
 
 @pytest.mark.parametrize(
@@ -238,4 +241,4 @@ def test_a_fold_without_users_or_events_is_named(
     """Of the last fold alone fewer would be none."""
     with refusal(HarnessError, words) as caught:
         run(small.config(tmp_path, log=small.TWO_WEEKS.replace(old, new), split=TWO))
-    assert (", or ask for fewer folds\nusers" in str(caught.value)) == fewer
+    assert (", or use fewer folds\nusers" in str(caught.value)) == fewer

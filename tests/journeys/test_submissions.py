@@ -41,7 +41,7 @@ def document(harness: Cli, *arguments: str) -> Any:
     """Return the JSON of a command that prints one document and nothing else."""
     status, out, err = harness(*arguments, "--format", "json")
     assert (status, err) == (0, "")
-    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
 def test_validate_names_what_to_type_and_fix_drops_no_order(harness: Cli) -> None:
@@ -52,7 +52,7 @@ def test_validate_names_what_to_type_and_fix_drops_no_order(harness: Cli) -> Non
     for text in (out, err):
         assert "--score-column 'my pred'" in text
     assert "--fix" not in out
-    assert "out.csv: is not written" in err
+    assert "out.csv: not written" in err
     assert harness(*validate, "--score-column", "my pred", "--fix", "out.csv")[0] == 0
     assert Path("out.csv").read_text() == "user,item,my pred\nann,a,1\nann,b,2\nbob,d,1\n"
 
@@ -83,13 +83,13 @@ def test_metrics_that_are_asked_for(harness: Cli) -> None:
 def test_users_without_items(harness: Cli) -> None:
     """Ann has 1, bob 1/2; cid and dee have nothing to hit."""
     Path("solution.csv").write_text("user,items\nann,a b\nbob,d\ncid,\ndee,\n")
-    words = "2 users", "users without true items, who are not averaged, as in H&M on Kaggle: 2"
+    words = "2 users", "users without true items, left out of the mean, as in H&M on Kaggle: 2"
     tells(harness("score", *BY_SOLUTION), 0, *words, "0.750000")
     keep = "--keep-users-without-items"
-    words = "4 users", "users without true items, who score 0: 2"
+    words = "4 users", "users without true items, which score 0: 2"
     tells(harness("score", *BY_SOLUTION, keep), 0, *words, "0.375000")
-    tells(harness("explain", *BY_SOLUTION, "--user", "dee"), 0, "the user is not averaged")
-    is_refused(harness("score", *BY_CONFIG, keep), f"leave {keep} out")
+    tells(harness("explain", *BY_SOLUTION, "--user", "dee"), 0, "the mean leaves this user out")
+    is_refused(harness("score", *BY_CONFIG, keep), f"remove {keep}")
 
 
 def test_a_file_with_errors_is_not_scored_and_status_is_1(harness: Cli) -> None:
@@ -141,7 +141,7 @@ AP = "AP@12 = 1.0000 + 1.0000 over D = min(2, 12) = 2: 2.000000 / 2 = 1.000000"
 SHOWN = {
     "score": (
         ("score", *BY_SOLUTION, "--conventions"),
-        ["lists.csv · 3 users", "users without a list, who score 0: 1", "Private", "lenskit"],
+        ["lists.csv · 3 users", "users without a list, which score 0: 1", "Private", "lenskit"],
         "kind,name,value,low,high,Public,Private\nmetric,MAP@12,0.5,",
     ),
     "explain": (
@@ -178,5 +178,8 @@ def test_submit_with_a_key_overridden(harness: Cli) -> None:
     assert (status, err) == (0, "")
     assert out.startswith("own.csv  3 rows, ")
     assert Path("own.csv").read_text() == "user,item\nann,b\nbob,b\ncid,b\n"
-    words = "note  for an upload alone, not to be scored here: it has seen the held-out days\n"
+    words = (
+        "note  only for an upload: the model has seen the held-out days, so do not score "
+        "this file here\n"
+    )
     assert harness(*submit, "--all-events")[2] == words

@@ -92,7 +92,7 @@ def test_who_is_chosen(folder: Path, cli: Cli) -> None:
     }
     assert {*names["random"][0]} == {"ann", "bob", "cid"} - chosen
     assert page_of(cli, "shop", 6) == (text, data)
-    words = "--users 5: there are 6 groups of users", "ask for 6 users or more"
+    words = "--users 5: there are 6 groups of users", "use --users 6 or more"
     is_refused(cli("report", "shop", "--users", "5"), *words)
 
 
@@ -106,7 +106,9 @@ def test_without_the_log_lists_remain_and_a_note_says_why(folder: Path, cli: Cli
     assert (data["titles"], len(data["lists"][0])) == ([], 3)
     explained = cli("explain", "shop", "--model", "popular", "--worst", "1")
     is_refused(
-        explained, "log.csv: no such file", "lists without hits needs no log: harness report shop"
+        explained,
+        "log.csv: no such file",
+        "lists without hits does not need the log: harness report shop",
     )
 
 
@@ -124,9 +126,9 @@ def test_lists_with_other_scores_are_refused(folder: Path, cli: Cli) -> None:
     done = cli("report", "shop", "--users", "9")
     is_refused(done, 'model "', "gives other lists than in this run (MAP@2 differs)")
     rows[1:].write_parquet(path)
-    is_refused(cli("report", "shop", "--users", "9"), "has not all rows of model")
+    is_refused(cli("report", "shop", "--users", "9"), "not all rows are there for model")
     path.unlink()
-    is_refused(cli("report", "shop", "--users", "9"), "holds no recommendations.parquet")
+    is_refused(cli("report", "shop", "--users", "9"), "has no recommendations.parquet")
 
 
 def test_a_metric_of_all_lists_orders_no_users(folder: Path, cli: Cli) -> None:

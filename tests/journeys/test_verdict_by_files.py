@@ -54,7 +54,7 @@ def test_users_of_the_evaluation_set_alone_are_warned_of_before_and_after(folder
     assert [row[:2] for row in problems(text, one, strict=True)] == [("SUB214", "error")]
     neither = problems(text + "zed,a\n", one)
     assert [row[:2] for row in neither] == [("SUB202", "error"), ("SUB214", "warning")]
-    assert '"zed" is none of the ids' in neither[0][2]
+    assert '"zed" is not one of the' in neither[0][2]
 
 
 def test_items_that_only_the_candidates_have(folder: Path) -> None:
@@ -63,7 +63,7 @@ def test_items_that_only_the_candidates_have(folder: Path) -> None:
     for scored in (False, True, False):
         assert problems(FULL, one, scored=scored) == []
     ((code, _, message, _),) = problems(FULL.replace("b a", "b zz"), one)
-    assert (code, message) == ("SUB304", '"zz" is no item')
+    assert (code, message) == ("SUB304", '"zz" is not an item')
 
 
 def test_what_submit_writes_is_fit_and_for_an_upload_exact(folder: Path) -> None:

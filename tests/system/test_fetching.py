@@ -160,7 +160,7 @@ def test_four_tries_are_all(place: Place, server: Server) -> None:
         (Answer(sent=50), "the connection failed (IncompleteRead(50 bytes read"),
     ):
         server.answers, server.requests = [answer], 0
-        with refusal(DataError, server.url, words, "try again", f"put it at {place.archive}"):
+        with refusal(DataError, server.url, words, "try again", f"save it as {place.archive}"):
             fill(place)
         assert (server.requests, everything(place.folder.parents[1])) == (4, [])
 
@@ -233,14 +233,14 @@ def test_what_it_prints_last_is_a_command_that_works(cli: Cli, server: Server) -
     assert "no commercial use without GroupLens' permission" in err
     assert "https://files.grouplens.org/datasets/movielens/ml-20m-README.html" in err
     tells(cli("run", "data/ml-20m/config.toml"), 0, "item kNN", "popular", "random × 10")
-    assert cli("fetch", "ml-20m") == (0, out, "data/ml-20m: has ml-20m already\n")
+    assert cli("fetch", "ml-20m") == (0, out, "data/ml-20m: already has ml-20m\n")
     assert server.requests == 1
 
 
 def test_what_cannot_be_fetched(cli: Cli, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     server.answers = [Answer(404)]
     done = cli("fetch", "ml-20m", "--out", "new/films")
-    is_refused(done, server.url, "the server answers 404 Not Found", "put it at new/ml-20m.zip")
+    is_refused(done, server.url, "the server answers 404 Not Found", "save it as new/ml-20m.zip")
     assert done[2].index("no commercial use") < done[2].index("404")
     monkeypatch.setitem(sys.modules, "pooch", None)
     is_refused(cli("fetch", "ml-20m"), 'pip install "submission-harness[fetch]"')

@@ -152,4 +152,4 @@ def test_a_helper_that_a_script_imported_before_it_was_edited_is_unknown(tmp_pat
     files = {"mine.py": MINE, "helper.py": "", "named_later.py": "", "exam.toml": settings}
     small.write(tmp_path, {"log.csv": small.MANY, **files})
     told = started(tmp_path, "-c", EDITS).communicate()[1]
-    assert "anew: mine (helper.py was written or removed while it was in use)" in told
+    assert "again: mine (helper.py was changed or removed while it was in use)" in told

@@ -25,7 +25,7 @@ def test_a_file_of_duckdb_that_another_process_writes_to(tmp_path: Path) -> None
     with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"1\n"
-        with refusal(DataError, "cannot be read by DuckDB", "lock", "end the program that writes"):
+        with refusal(DataError, "cannot be read by DuckDB", "lock", "stop the program that writes"):
             load(log(tmp_path, events="x.db::log"))
         process.communicate(b"\n")
 
@@ -37,5 +37,5 @@ def test_a_locked_file_of_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("BEGIN EXCLUSIVE")
         monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **k, timeout=0.05))
-        with refusal(DataError, "cannot be read by SQLite: database is locked; end the program"):
+        with refusal(DataError, "cannot be read by SQLite: database is locked; stop the program"):
             load(log(tmp_path, events="x.db::log"))

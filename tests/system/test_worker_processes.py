@@ -118,8 +118,8 @@ def test_a_worker_that_finds_other_data_is_not_used(
     found = run(settings, jobs=2)
     assert [model.name for model in found.models] == ["first", "last"]
     assert caplog.messages == [
-        "a worker process finds other data: its files have changed since they were read: the "
-        "rest of its work is done by this one"
+        "a worker process has other data: the files have changed since the run read them; this "
+        "process does the rest of its work"
     ]
 
 
@@ -139,7 +139,7 @@ def test_a_worker_that_finds_other_code_is_not_used(
     small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN + WRITES})
     run(small.config_of(tmp_path, *models, data={"cache": True}), jobs=2)
     assert caplog.messages[0].startswith(
-        "a worker process finds other code: own.py may have changed since its import: the rest "
+        "a worker process has other code: own.py may have changed since its import; this "
     )
 
 

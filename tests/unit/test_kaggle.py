@@ -29,7 +29,7 @@ def test_the_mean_over_users_with_true_items() -> None:
 
 def test_a_word_for_nothing_in_the_solution_is_a_warning_to_the_host() -> None:
     """Bob has no true item, or one that nobody can hit."""
-    with pytest.warns(UserWarning, match=r'solution: true items .*: "nan" \(1 user\)'):
+    with pytest.warns(UserWarning, match=r'solution: some true items .*: "nan" \(1 user\)'):
         assert score(lists(ann="a", bob="nan"), lists(ann="a", bob="b"), "id") == 1 / 2
 
 
@@ -45,7 +45,7 @@ def test_it_is_called_as_kaggle_calls_it() -> None:
     [
         (GOOD.drop(index=1), ["missing ids: 1, first bob"]),
         (lists(ann="x", bob="y", cid="z", dee="w"), ['row 4, id: "dee"']),
-        (pd.concat([GOOD, GOOD]), ['row 4, id: the row of "ann" stands there again', "3 times"]),
+        (pd.concat([GOOD, GOOD]), ['row 4, id: the row of "ann" is repeated', "3 times"]),
         (GOOD.rename(columns={"items": "item"}), ['no column "items"', 'the column "item"']),
         (lists(ann="x,y", bob="y", cid="nan"), ['row 1, items: "x,y"', 'row 3, items: "nan"']),
         (pd.DataFrame({"id": [True], "items": [1.5]}), ["id (Boolean)"]),
@@ -98,8 +98,8 @@ def test_items_of_so_many_digits() -> None:
         (SOLUTION, {"items_path": "gone.csv"}, "gone.csv"),
         (SOLUTION.drop(columns="items"), {}, 'no column "items"'),
         (SOLUTION.rename(columns={"id": "user"}), {}, 'no column "id"'),
-        (pd.concat([SOLUTION, SOLUTION]), {}, "stand twice"),
-        (SOLUTION.assign(items=""), {}, "count such users with 0: keep_users_without_items=True$"),
+        (pd.concat([SOLUTION, SOLUTION]), {}, "are there twice"),
+        (SOLUTION.assign(items=""), {}, "score such users as 0: keep_users_without_items=True$"),
         (SOLUTION.assign(id=["ann", None, "cid"]), {}, "missing; .* keep_default_na=False"),
         (lists(ann="a,b", bob="c", cid="d"), {}, '"a,b" .* between them. write one space'),
         (lists(ann="[a]", bob="[c]", cid=""), {}, "quotes and commas$"),
@@ -114,7 +114,7 @@ def test_a_participant_is_told_what_a_participant_can_do() -> None:
     """Nobody on Kaggle has the options of a command; the columns' names can be chosen."""
     rows = {"id": ["ann", "ann", "bob", "cid"], "items": ["x", "secret1", "secret3", "z"]}
     given = pd.DataFrame(rows | {"prediction": [0.1, 0.9, 0.5, 0.5]})
-    with refusal(ParticipantVisibleError, 'name it "score" (the highest first)') as found:
+    with refusal(ParticipantVisibleError, 'name it "score" (highest first)') as found:
         score(SOLUTION, given, "id")
     assert "--" not in str(found.value)
     # Ann 1/2 (one of two, at the first place), bob 1.

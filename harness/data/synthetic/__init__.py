@@ -73,16 +73,17 @@ def synthesise(
         that is a file.
     """
     if layout not in DEFAULTS:
-        raise UsageError(f"layout: got {layout!r}, allowed are {', '.join(sorted(DEFAULTS))}")
+        raise UsageError(f"layout: found {layout!r}; allowed: {', '.join(sorted(DEFAULTS))}")
     sizes = {"users": users, "items": items, "events": events}
     size = DEFAULTS[layout] | {name: n for name, n in sizes.items() if n is not None}
     for name, value in {**size, "seed": seed}.items():
         least = 0 if name == "seed" else 1
         if value < least:
-            raise UsageError(f"{name}: got {value:,}, must be {least} or more")
+            raise UsageError(f"{name}: found {value:,}; expected {least} or more")
     if size["items"] > ARTICLE_LIMIT:
         raise UsageError(
-            f"items: got {size['items']:,}, there are ids for {ARTICLE_LIMIT:,} at most"
+            f"items: found {size['items']:,}; expected at most {ARTICLE_LIMIT:,}, as there are "
+            "no more ids"
         )
     if exists(out) and not out.is_dir():
         raise UsageError(f"out: {out} is a file; name a folder")

@@ -34,7 +34,7 @@ def write_tables(
             _publish(draft, out, files)
     except OSError as error:
         why = f"{out}: cannot be written: {error.strerror or error}"
-        raise UsageError(f"{why}; make room, or name another --out") from error
+        raise UsageError(f"{why}; free some disk space, or name another --out") from error
     return [out / file for file in files]
 
 

@@ -140,20 +140,18 @@ def _attributes(tables: ItemTables, ids: pl.Series) -> tuple[dict[str, Any], Ove
         raise two_columns(tables.attributes, "attributes")
     names = [name for name in frame.columns if name != tables.item]
     if not names:
-        raise DataError(
-            f'attributes: there is nothing beside the column "{tables.item}"; add attributes'
-        )
+        raise DataError(f'attributes: there is only the column "{tables.item}"; add attributes')
     table = Table("attributes", {"item": tables.item}, "", False, frame)
     items = table.column("item")
     if items.null_count() > 0:
-        raise DataError(f"{table.where('item')}: an id is missing; give every row one")
+        raise DataError(f"{table.where('item')}: an id is missing; give every row an id")
     coder = Coder()  # the ids of lists and truth first: it says whether all are of one kind
     coder.codes(ids, "lists and truth: item ids")
     codes = coder.codes(items, table.where("item"))
     again = pl.Series(codes).is_duplicated()
     if again.any():
         raise DataError(
-            f"attributes: item {shown(items.filter(again)[0])} has two rows; give it one"
+            f"attributes: item {shown(items.filter(again)[0])} has two rows; give it one row"
         )
     coded = pl.Series(str(tables.item), codes, dtype=pl.Int32)
     columns = pl.DataFrame([coded, *(_attribute(frame, name) for name in names)])
@@ -167,7 +165,7 @@ def _attribute(frame: Frame, name: str) -> pl.Series:
         column.cast(pl.Float64 if column.dtype.is_numeric() else pl.String)
     except MISMATCH as error:
         raise DataError(
-            f'attributes: column "{name}" holds what is neither text nor number'
+            f'attributes: column "{name}" has values that are neither text nor numbers'
         ) from error
     if column.dtype.is_nested() or column.dtype == pl.Object:
         raise DataError(
@@ -175,7 +173,7 @@ def _attribute(frame: Frame, name: str) -> pl.Series:
         )
     if column.dtype.is_float() and not column.is_finite().fill_null(True).all():
         raise DataError(
-            f'attributes: column "{name}" holds a number that is not finite; leave it empty, or '
-            "leave the column out"
+            f'attributes: column "{name}" has a number that is not finite; leave the cell empty, '
+            "or remove the column"
         )
     return column.alias(str(name))

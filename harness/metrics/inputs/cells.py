@@ -73,7 +73,7 @@ def numbers_of(values: list[Any], where: str, row_of: Callable[[int], int] = int
     try:
         floats = [None if cell is None else float(cell) for cell in cells]
     except MISMATCH as error:
-        raise DataError(f"{where}: holds a number that is too large ({error})") from error
+        raise DataError(f"{where}: has a number that is too large ({error})") from error
     return pl.Series(floats, dtype=pl.Float64)
 
 
@@ -91,11 +91,11 @@ def mixed(where: str, values: list[Any], row_of: Callable[[int], int] = int) -> 
         odd = next(filter(_unreadable, values), values[0])
         return DataError(
             f"{where} holds values of type {first.__name__} that cannot be read, such as "
-            f"{shown(odd)}; make them texts or whole numbers"
+            f"{shown(odd)}; convert them to text or whole numbers"
         )
     return DataError(
-        f"{where}, {row_text(row_of(entry))}: found {shown(other)} ({type(other).__name__}) among "
-        f"values of type {first.__name__}; make ids all text, or all whole numbers"
+        f"{where}, {row_text(row_of(entry))}: found {shown(other)} ({type(other).__name__}) "
+        f"among values of type {first.__name__}; make all ids text, or all whole numbers"
     )
 
 

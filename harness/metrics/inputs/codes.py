@@ -113,7 +113,7 @@ def _kind(ids: pl.Series, where: str) -> str:
 def _no_ids(ids: pl.Series, where: str) -> DataError:
     hint = ""
     if ids.dtype.is_float():
-        hint = '; a missing value turns numbers into decimals in pandas: use astype("Int64")'
+        hint = '; in pandas, a missing value turns whole numbers into decimals: use astype("Int64")'
     return DataError(
         f"{where} holds {ids.dtype} values (first {shown(ids[0])}); ids are text or "
         f"whole numbers{hint}"
@@ -200,8 +200,8 @@ def ranks_of(table: Table) -> Int64:
         return numbers.to_numpy()
     value = numbers.cast(pl.Float64)
     wrong = ~value.is_finite() | (value < 1) | (value != value.floor()) | (value >= 2**63)
-    zero = "; where ranks begin with 0, add 1 to all" if (numbers == 0).any() else ""
-    _refuse(table, numbers, wrong, f"a whole number from 1{zero}")
+    zero = "; if ranks start at 0, add 1 to all" if (numbers == 0).any() else ""
+    _refuse(table, numbers, wrong, f"a whole number, 1 or more{zero}")
     return numbers.cast(pl.Int64).to_numpy()
 
 
@@ -210,7 +210,7 @@ def scores_of(table: Table) -> pl.Series:
     numbers = _numbers(table)
     if numbers.dtype.is_integer():
         whole = numbers.cast(pl.Int64, strict=False)
-        _refuse(table, numbers, whole.is_null(), "a number of 64 bits")
+        _refuse(table, numbers, whole.is_null(), "a 64-bit number")
         return whole
     values = numbers.cast(pl.Float64)
     _refuse(table, numbers, values.is_nan(), "a number")
@@ -221,7 +221,7 @@ def grades_of(table: Table) -> pl.Series:
     """Return Float64 grades from 0, or raise DataError."""
     numbers = _numbers(table)
     values = numbers.cast(pl.Float64)
-    _refuse(table, numbers, ~values.is_finite() | (values < 0), "a number from 0")
+    _refuse(table, numbers, ~values.is_finite() | (values < 0), "a number, 0 or more")
     return values.alias("grade")
 
 
@@ -230,8 +230,8 @@ def _numbers(table: Table) -> pl.Series:
     if not (numbers.dtype.is_numeric() or numbers.dtype == pl.Null):
         first = None if len(numbers) == 0 else numbers[0]
         raise DataError(
-            f"{table.where('number')} holds no numbers (first {shown(first)}); "
-            f"a {table.meaning} is a number"
+            f"{table.where('number')} has values that are not numbers (first {shown(first)}); a "
+            f"{table.meaning} must be a number"
         )
     _refuse(table, numbers, numbers.is_null(), "a number")
     return numbers.cast(pl.Int64) if numbers.dtype == pl.Null else numbers  # without rows
@@ -244,9 +244,9 @@ def _refuse(table: Table, numbers: pl.Series, wrong: pl.Series, wanted: str) -> 
     row = row_within(table.sizes, entry)
     number, step = numbers[entry], ""
     if number is None:
-        zero = " (0 is an item that is not relevant)" if table.meaning == "grade" else ""
+        zero = " (0 means not relevant)" if table.meaning == "grade" else ""
         number, step = "a missing value", f"; write one{zero}, or drop the row"
     raise DataError(
-        f"{table.where('number')}, {table.row_and_user(row)}: found {number}; a {table.meaning} is "
-        f"{wanted}{step}"
+        f"{table.where('number')}, {table.row_and_user(row)}: found {number}; a "
+        f"{table.meaning} must be {wanted}{step}"
     )

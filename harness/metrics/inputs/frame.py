@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _FORMS = (
     "a pandas, Polars or Arrow frame, a dict {user: [item, …]} or {user: {item: number}}, or one "
-    "list a row"
+    "list per row"
 )
 _FRAMES = "a pandas, Polars or Arrow frame"
 
@@ -233,7 +233,7 @@ def accept(
         return _of_frame(frame_of(data, role), role, user, item, numbers, prefix, named)
     for meaning, name in numbers.items():
         if name is not None:
-            raise UsageError(f'{role}: {meaning}="{name}" names a column, but this is no frame')
+            raise UsageError(f'{role}: {meaning}="{name}" names a column, but this is not a frame')
     if not isinstance(data, Mapping):
         return _of_rows(data, role)
     if isinstance(next((v for v in data.values() if not missing(v)), None), Mapping):
@@ -268,7 +268,7 @@ def frame_of(data: Any, role: str, *, forms: str = _FORMS) -> Frame:
     except nw.exceptions.DuplicateError as error:
         raise two_columns(data, role) from error
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{role}: the lazy frame cannot be worked out: {error}") from error
+        raise DataError(f"{role}: the lazy frame cannot be computed: {error}") from error
     except TypeError:
         pass
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
@@ -279,7 +279,7 @@ def frame_of(data: Any, role: str, *, forms: str = _FORMS) -> Frame:
         except MISMATCH:  # a single column, as a Series is
             pass
         except Exception as error:  # a relation is worked out by its own library
-            raise DataError(f"{role}: the rows cannot be worked out: {error}") from error
+            raise DataError(f"{role}: the rows cannot be computed: {error}") from error
     raise UsageError(f"{role}: found {type(data).__name__}; give {forms}")
 
 
@@ -292,8 +292,8 @@ def _refuse_index(data: Any, role: str) -> None:
         is_number = order_of(name) or has_role(name, ("grade",)) or name.lower() == "usage"
         if is_number or is_called(name, "user", "item", "list"):
             raise DataError(
-                f'{role}: its index has "{name}", and an index is not read: give '
-                "frame.reset_index(), or without it frame.reset_index(drop=True)"
+                f'{role}: its index has "{name}", but harness does not read an index: give '
+                "frame.reset_index(), or frame.reset_index(drop=True) to drop it"
             )
 
 
@@ -327,8 +327,8 @@ def _of_frame(
     meaning, number = next(iter(named.items()), ("", ""))
     if item in lists and meaning:
         raise UsageError(
-            f'{role}: the {meaning} in column "{number}" says nothing of the items of lists in '
-            f'column "{item}"; drop that column, or give one row an item'
+            f'{role}: the {meaning} in column "{number}" has one value per row, but column '
+            f'"{item}" has lists; drop that column, or write one row per item'
         )
     names = {"user": user, "item": item} | ({"number": number} if meaning else {})
     return Table(role, names, meaning, item in lists, frame)
@@ -341,7 +341,7 @@ def require_names(columns: Iterable[Any], role: str) -> None:
         # Of several levels, the last.
         lowest = [name[-1] if isinstance(name, tuple) and name else name for name in names[:5]]
         raise UsageError(
-            f"{role}: names of columns are text; found {shown(names[:5])}; name them, as in "
+            f"{role}: column names must be text; found {shown(names[:5])}; name them, as in "
             f"frame.columns = {list(map(str, lowest))}"
         )
 
@@ -350,8 +350,8 @@ def require(frame: Frame, role: str, parameter: str, name: str) -> None:
     """Raise DataError where a frame has no column of this name."""
     if name not in frame.columns:
         raise DataError(
-            f'{role}: no column "{name}"; {suggest(str(name), map(str, frame.columns))} '
-            f'(another is named with {parameter}="…")'
+            f'{role}: no column "{name}"; {suggest(str(name), map(str, frame.columns))} (to use '
+            f'another: {parameter}="…")'
         )
 
 
@@ -374,8 +374,8 @@ def _of_dicts(data: Mapping[Any, Any], role: str, meaning: str) -> Table:
     for user, row in zip(data, rows, strict=True):
         if not isinstance(row, Mapping):
             raise DataError(
-                f"{role}: user {user!r}: found {type(row).__name__} where others have a dict of "
-                f"items and {meaning}s; give every user the same form"
+                f"{role}: user {user!r}: found {type(row).__name__}, but other users have a dict "
+                f"of items and {meaning}s; use the same form for every user"
             )
     items, numbers = [i for row in rows for i in row], [n for row in rows for n in row.values()]
     held = {"user": list(data), "item": items} | ({"number": numbers} if meaning else {})
@@ -389,7 +389,7 @@ def _of_rows(data: Any, role: str) -> Table:
     if isinstance(data, np.ndarray):
         of_objects = data.dtype == np.object_
         if data.ndim != 2 and not (of_objects and data.ndim == 1):
-            raise UsageError(f"{role}: an array of {data.ndim} dimensions; give one list a row")
+            raise UsageError(f"{role}: an array of {data.ndim} dimensions; give one list per row")
         if not of_objects:
             return _of_array(data, role)
     return _of_lists(role, list(range(len(data))), list(data))

@@ -79,7 +79,7 @@ def _order(table: Table) -> str:
         return f"ranks{column}"
     if table.meaning == "score":
         return f"scores{column}, ties by item id"
-    return "lists as they stand" if table.wide else "rows as they stand"
+    return "lists in their own order" if table.wide else "rows in their own order"
 
 
 def _ranked(table: Table, rows: Rows, coders: Coders, n: int) -> pl.DataFrame:
@@ -94,7 +94,7 @@ def _ranked(table: Table, rows: Rows, coders: Coders, n: int) -> pl.DataFrame:
     again = users.is_duplicated() & (users < n)
     if table.wide and again.any():
         row = int((again & ~users.is_first_distinct()).arg_true()[0])
-        raise _fault(table, row, "has a list already; give each user one")
+        raise _fault(table, row, "has two lists; give each user one")
     if again.any():
         return _sorted(cells, n)
     return cells.insert_column(2, _counted(rows.sizes))
@@ -122,8 +122,8 @@ def _matrix(table: Table, cells: pl.DataFrame, n: int, longest: int | None) -> I
     width = last if longest is None else min(last, longest)
     if n * width > MOST_CELLS:
         raise DataError(
-            f"{table.role}: {n:,} users with lists of {width:,} places do not fit in "
-            "memory; look for a rank that is far too high, or give every metric a cut-off"
+            f"{table.role}: {n:,} users with lists of {width:,} places do not fit in memory; "
+            "check for a rank that is far too high, or give every metric a cut-off"
         )
     lists, put = np.full(n * width, -1, np.int32), 0
     for part in cells.iter_slices(_PART):
@@ -137,7 +137,7 @@ def _matrix(table: Table, cells: pl.DataFrame, n: int, longest: int | None) -> I
         rank, row = (
             cells.with_row_index("row").filter(seen).filter(again).select("rank", "row").row(0)
         )
-        raise _fault(table, row, f"has rank {rank} twice; give a rank one item")
+        raise _fault(table, row, f"has rank {rank} twice; give each rank to one item")
     return lists.reshape(n, width)
 
 
@@ -181,7 +181,7 @@ def read_truth(table: Table, coders: Coders) -> tuple[Judgments, int]:
             raise DataError(
                 f"{table.role}: user {shown(coders.users.ids[user])}, item "
                 f"{shown(coders.items.ids[item])} has two grades, {number_text(low)} and "
-                f"{number_text(high)}; give it one"
+                f"{number_text(high)}; give it one grade"
             )
         once = once.filter(pl.col("grade") > 0)
     user, item = np.divmod(once["pair"].to_numpy(), n_items)

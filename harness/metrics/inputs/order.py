@@ -40,16 +40,16 @@ def check_order(table: Table) -> None:
         text = [_quoted(n) for n in names if type_of(table.frame.get_column(n)) == "String"]
         before = f" ({text[0]} holds text: make it numbers first)" if text else ""
         raise UsageError(
-            f"{table.role}: {_columns(names)} numbers, and nothing says whether they order the "
-            f"rows; give {ways}{before}, or score=False where the order of rows is meant"
+            f"{table.role}: {_columns(names)} numbers, and these may be scores or ranks; give "
+            f"{ways}{before}, or score=False to use the order of rows"
         )
     numeric = [name for name in further if table.frame.get_column(name).dtype.is_numeric()]
     if numeric:
         first = _quoted(numeric[0])
         warnings.warn(
-            f"{table.role}: {_columns(numeric)} numbers, but the rows count as they stand; where "
-            f"one orders them, name it, as in score={first} (highest first) or rank={first} (1 "
-            "first); score=False says that the order of rows is meant",
+            f"{table.role}: {_columns(numeric)} numbers, but the order of rows counts; if a "
+            f"column orders them, name it, as in score={first} (highest first) or rank={first} "
+            "(1 first); score=False confirms the order of rows",
             stacklevel=CALLER,
         )
 
@@ -64,8 +64,8 @@ def refuse_models(table: Table) -> None:
         if rows.n_unique() > rows[user].n_unique():
             raise UsageError(
                 f"{table.role}: a user has rows with different values in column {_quoted(name)}, "
-                "as where several models are in one frame; give the rows of one value, or drop the "
-                "column where all rows are one list"
+                "for example if one frame has several models; keep the rows of one value, or "
+                "drop the column if all rows are one list"
             )
 
 
@@ -86,9 +86,9 @@ def check_kinds(table: Table) -> None:
     """Warn of rows of several event types, or parts of the data, which count all."""
     for name, values in kinds_in(table):
         warnings.warn(
-            f"{table.role}: column {_quoted(name)} holds {', '.join(map(_quoted, values[:_NAMED]))}"
-            ", but every row counts as a true item; give the rows that are true alone, without the "
-            "column",
+            f"{table.role}: column {_quoted(name)} holds "
+            f"{', '.join(map(_quoted, values[:_NAMED]))}, but every row counts as a true item; "
+            "keep only the true rows, without this column",
             stacklevel=CALLER,
         )
 
@@ -125,10 +125,10 @@ def check_grades(table: Table) -> None:
         lowest = doubtful_grade(_column(table, name))
         if lowest is not None:
             raise UsageError(
-                f"{table.role}: column {_quoted(name)} holds {number_text(lowest)}, which may say "
-                "that an item is not relevant; leave such rows out, or name it, as in "
-                f"grade={_quoted(name)} ({'' if numeric else 'make it numbers first; '}from 0, and "
-                "items of 0 are not true); where every row is a true item, drop the column"
+                f"{table.role}: column {_quoted(name)} holds {number_text(lowest)}, which may "
+                "mean that an item is not relevant; remove such rows, or name the column, as in "
+                f"grade={_quoted(name)} ({'' if numeric else 'make it numbers first; '}from 0; 0 "
+                "is not relevant); if every row is a true item, drop the column"
             )
 
 

@@ -180,12 +180,12 @@ def read_both(
     if isinstance(truth, _PLAIN):
         for name, column in {"truth_user": truth_user, "truth_item": truth_item}.items():
             if column is not None:
-                raise UsageError(f"truth: {name} names a column, but this is no frame")
+                raise UsageError(f"truth: {name} names a column, but this is not a frame")
     every = (recommendations, truth, tables.train, tables.attributes)
     if all(isinstance(table, (*_PLAIN, type(None))) for table in every):
         for name, column, usual in (("user", tables.user, USER), ("item", tables.item, ITEM)):
             if isinstance(column, str) and column != usual:
-                raise UsageError(f"recommendations: {name} names a column, but this is no frame")
+                raise UsageError(f"recommendations: {name} names a column, but this is not a frame")
     names = names_of_lists(tables.user, tables.item)
     listed = accept(recommendations, "recommendations", numbers=orders, **names)
     refuse_models(listed)
@@ -198,8 +198,8 @@ def read_both(
     if isinstance(recommendations, ROWS) and isinstance(truth, ROWS) and len(listed) != len(true):
         raise DataError(
             f"recommendations have {counted(len(listed), 'row')}, truth has "
-            f"{counted(len(true), 'row')}; give both a row a user, an empty list where there "
-            "is none"
+            f"{counted(len(true), 'row')}; give both one row per user, with an empty list if "
+            "there is none"
         )
     rows = read_rows(listed, true, metrics, tables, whole)
     refuse_seen(listed.role, rows.seen)
@@ -272,8 +272,8 @@ def _orders(
         return {"rank": rank, "score": score}
     if isinstance(recommendations, _PLAIN):
         raise UsageError(
-            "recommendations: score=False says that the order of a frame's rows is meant, but this "
-            "is no frame; leave it out"
+            "recommendations: score=False is for frames (it means the order of rows), but this "
+            "is not a frame; remove it"
         )
     if rank is not None:
         raise UsageError("recommendations: give rank or score=False, not both")
@@ -289,7 +289,7 @@ def longest_of(metrics: tuple[Metric, ...]) -> int | None:
 def refuse_seen(role: str, seen: Seen) -> None:
     """Raise DataError where nobody can be evaluated by these lists, or ids are whole lists."""
     if seen.users == 0:
-        raise DataError("truth: there are no rows, so there is nobody to evaluate")
+        raise DataError("truth: there are no rows, so there are no users to evaluate")
     refuse_strangers(role, seen.overlaps["users"])
     for table, texts in seen.texts.items():
         refuse_written_lists(table, texts)
@@ -299,8 +299,8 @@ def refuse_strangers(role: str, users: Overlap) -> None:
     """Raise DataError over lists whose users are all unknown to the truth."""
     if users.is_none:
         raise DataError(
-            f"{role}: not one of the users is in the truth: {shown(min(users.here))} here, "
-            f"{shown(min(users.there))} there; write ids alike"
+            f"{role}: none of the users is in the truth: {shown(min(users.here))} here, "
+            f"{shown(min(users.there))} there; write ids the same way"
         )
 
 
@@ -310,18 +310,18 @@ def remarks(seen: Seen) -> list[str]:
     if seen.rows_outside > 0:
         texts.append(
             f"left out: {counted(seen.rows_outside, 'row')} of "
-            f"{counted(seen.users_outside, 'user')} who are not in the truth, such as "
+            f"{counted(seen.users_outside, 'user')} that are not in the truth, such as "
             f"{shown(min(seen.overlaps['users'].here))}"
         )
     for name, overlap in seen.overlaps.items():
         if overlap.is_none:
-            what = f"{name}: not one of the items is known"
+            what = f"{name}: none of the items is known"
             if name == "items":
-                what = "no recommended item is a true item of anyone"
+                what = "no recommended item is a true item of any user"
             there = "there" if name == "items" else "in lists or truth"
             texts.append(
                 f"{what}: {shown(min(overlap.here))} here, {shown(min(overlap.there))} {there}; "
-                "are the ids written alike?"
+                "are the ids written the same way?"
             )
     return texts
 
@@ -336,9 +336,9 @@ def _look_alikes(rows: Rows) -> Iterator[str]:
     if len(alike) > 0:
         place, meant, _ = alike.row(0)
         yield (
-            f"{counted(len(alike), 'recommended item')} in no truth, but like one that is, such as "
-            f"{shown(strangers[place])} here, {shown(meant)} there: write ids alike where these "
-            "are the same"
+            f"{counted(len(alike), 'recommended item')} not in the truth, but similar to one "
+            f"that is, such as {shown(strangers[place])} here, {shown(meant)} there: if these "
+            "are the same, write them the same way"
         )
 
 

@@ -13,7 +13,7 @@ RULES = (
     Rule(
         "SUB001",
         "missing",
-        "there is no such file",
+        "the file does not exist",
         "check the path",
         blocks=True,
         fault="missing",
@@ -21,7 +21,7 @@ RULES = (
     Rule(
         "SUB002",
         "folder",
-        "is a folder",
+        "this is a folder",
         "name the file in it",
         blocks=True,
         fault="folder",
@@ -30,7 +30,7 @@ RULES = (
         "SUB003",
         "empty",
         "the file is empty",
-        "write a header and a row for each user",
+        "write a header and one row per user",
         blocks=True,
         example=b"",
         fault="empty",
@@ -38,14 +38,14 @@ RULES = (
     Rule(
         "SUB004",
         "header only",
-        "there are no rows behind the header",
-        "write a row for each user",
+        "there are no rows after the header",
+        "write one row per user",
         example=b"customer_id,prediction\n",
     ),
     line_rule(
         "SUB005",
         "not UTF-8",
-        "{plain} is no UTF-8",
+        "{plain} is not UTF-8",
         "save the file as UTF-8",
         example=bob("bob,0706016003") + b"caf\xe9,0706016001\n",
     ),
@@ -60,7 +60,7 @@ RULES = (
     Rule(
         "SUB007",
         "byte order mark",
-        "the file begins with a byte order mark",
+        "the file starts with a byte order mark",
         "save it as UTF-8 without BOM (pandas: encoding='utf-8')",
         severity="warning",
         fixed=True,
@@ -69,14 +69,14 @@ RULES = (
     line_rule(
         "SUB008",
         "NUL",
-        "a NUL byte stands in it",
-        "write the file anew",
+        "the line has a NUL byte",
+        "write the file again",
         example=bob("bob\0,0706016003"),
     ),
     Rule(
         "SUB009",
         "wrong separator",
-        "{value} stand between fields, where commas should",
+        "{value} separate the fields, but commas should",
         "save it with commas (pandas: sep=',')",
         fixed=True,
         example=GOOD.replace(",", ";").encode(),
@@ -84,7 +84,7 @@ RULES = (
     Rule(
         "SUB010",
         "lone CR",
-        "bare carriage returns, which end lines for some readers and for others not: {count}",
+        "bare carriage returns, which end a line for some readers only: {count}",
         "end lines with LF or CR LF",
         fixed=True,
         example=GOOD.replace("\n", "\r").encode(),
@@ -92,15 +92,15 @@ RULES = (
     line_rule(
         "SUB011",
         "unclosed quote",
-        "a quote is opened and never closed",
-        "close it, or drop it",
+        "a quote is opened but never closed",
+        "close it, or remove it",
         example=bob('bob,"0706016003'),
     ),
     Rule(
         "SUB012",
         "no newline at the end",
-        "the last line has no end: the file may have been cut",
-        "look at the last line, and write the file anew",
+        "the last line has no line end, so the file may be cut off",
+        "check the last line, and write the file again",
         severity="warning",
         fixed=True,
         example=GOOD.rstrip("\n").encode(),
@@ -108,8 +108,8 @@ RULES = (
     Rule(
         "SUB013",
         "members",
-        "the archive does not hold one file, but {value}",
-        "pack the submission alone (a Mac adds __MACOSX: use zip -X on the command line)",
+        "the archive must have one file, but it has {value}",
+        "pack only the submission (a Mac adds __MACOSX: use zip -X on the command line)",
         blocks=True,
         example=zipped("submission.csv", "notes.txt"),
         fault="members",
@@ -118,7 +118,7 @@ RULES = (
         "SUB014",
         "too large",
         "the file unpacks to more than {value}",
-        "pack the submission alone, or give it as plain CSV",
+        "pack only the submission, or use plain CSV",
         blocks=True,
         example=gzip.compress(GOOD.encode(), mtime=0) + _ROWS * 80,
         fault="large",
@@ -143,15 +143,15 @@ RULES = (
     ),
     line_rule(
         "SUB017",
-        "text behind a quote",
-        "text stands behind a closed quote",
-        "double quotes within quotes",
+        "text after a quote",
+        "there is text after a closing quote",
+        "write a quote inside quotes twice",
         example=bob('"bob"s,0706016003'),
     ),
     Rule(
         "SUB018",
         "forbidden",
-        "the file may not be read",
+        "the file cannot be read",
         "change its permissions",
         blocks=True,
         fault="closed",
@@ -160,22 +160,22 @@ RULES = (
         "SUB019",
         "endless line",
         "a line is longer than {value}",
-        "look at what ends the lines",
+        "check the line ends",
         blocks=True,
         fault="endless",
     ),
     Rule(
         "SUB020",
-        "name of another kind",
+        "wrong file name",
         "the name says {value}",
-        "name it after what it is: .csv, .csv.gz, .zip, .json or .parquet",
+        "use the right ending: .csv, .csv.gz, .zip, .json or .parquet",
         severity="warning",
     ),
     Rule(
         "SUB021",
         "broken JSON",
         "cannot be read as JSON: {value}",
-        'write an object a line, {{"user": "ann", "items": ["a", "b"]}}, or one object, '
+        'write one object per line, {{"user": "ann", "items": ["a", "b"]}}, or one object, '
         '{{"ann": ["a", "b"], "bob": ["c"]}}',
         blocks=True,
         fault="json",
@@ -193,8 +193,8 @@ RULES = (
     Rule(
         "SUB102",
         "unknown column",
-        'nobody knows the column "{value}"{near}',
-        "drop it, or give it the right name: {allowed}",
+        'the column "{value}" is unknown{near}',
+        "remove it, or use the right name: {allowed}",
         fixed=True,
         example=b"customer_id,prediction,note\nann,0706016001 0706016002,x\n",
     ),
@@ -209,7 +209,7 @@ RULES = (
     Rule(
         "SUB104",
         "order of columns",
-        "the columns stand in another order",
+        "the columns are in another order",
         "write {allowed}",
         severity="warning",
         fixed=True,
@@ -218,7 +218,7 @@ RULES = (
     Rule(
         "SUB105",
         "padded column",
-        'spaces stand around the name "{value}"',
+        'there are spaces around the name "{value}"',
         "write {allowed}",
         fixed=True,
         example=GOOD.replace(",prediction", ", prediction").encode(),
@@ -234,7 +234,7 @@ RULES = (
     Rule(
         "SUB107",
         "index column",
-        'the column "{value}" is the index of a frame, or names its rows',
+        'the column "{value}" is the index of a frame, or its row names',
         "write it without (pandas: index=False, R: row.names=FALSE)",
         fixed=True,
         example=b",customer_id,prediction\n0,ann,0706016001 0706016002\n",
@@ -242,14 +242,14 @@ RULES = (
     Rule(
         "SUB108",
         "type of a column",
-        "the column {value} is of a type that has no place there",
-        "write ids as text, a list of them where a row is a user's, and ranks as numbers",
+        "the column {value} has a type that is not allowed",
+        "write ids as text (or as a list of text, with one row per user), and ranks as numbers",
         blocks=True,
     ),
     Rule(
         "SUB109",
         "no header",
-        'the first line is no header: "{value}" is an id',
+        'the first line is not a header: "{value}" is an id',
         "write a header that names each column: {allowed}",
         blocks=True,
         fault="header",
@@ -258,37 +258,37 @@ RULES = (
     Rule(
         "SUB110",
         "another form",
-        "it can be read, but CSV with a row a user is asked for, and this is {value}",
-        "write it so for an upload",
+        "this is {value}; harness can read it, but the competition requires CSV with one row per "
+        "user",
+        "write it as CSV for an upload",
         severity="warning",
     ),
     Rule(
         "SUB111",
-        "order not told",
-        'the column "{value}" holds numbers, which may order the rows of a user',
+        "order not clear",
+        'the column "{value}" has numbers, which may order the rows of a user',
         (
-            'say what orders them: name it "score" (the highest first) or "rank" (the lowest '
-            "first); harness validate, score and explain take --score-column {quoted}, "
-            "--rank-column {quoted} or --row-order (as they stand) too"
+            'name it "score" (highest first) or "rank" (lowest first); or use --score-column '
+            "{quoted}, --rank-column {quoted} or --row-order (the order of the rows)"
         ),
         blocks=True,
         example=BY_RANK.replace("article_id,rank", "prediction,votes").encode(),
     ),
     Rule(
         "SUB112",
-        "columns not told apart",
+        "columns not clear",
         "several columns may hold the users or the items: {value}",
-        "write a header if there is none, or name them: --user-column and --item-column (Python: "
-        "user_column=, item_column=)",
+        "write a header if there is none, or name the columns: --user-column and --item-column "
+        "(Python: user_column=, item_column=)",
         blocks=True,
         fault="columns",
         example=GOOD.replace("customer_id,prediction", "a,b,c").replace("\n", ",x\n").encode(),
     ),
     Rule(
         "SUB113",
-        "further column",
+        "extra column",
         'the column "{value}" is not read',
-        "drop it for an upload",
+        "remove it for an upload",
         severity="warning",
         fixed=True,
     ),
@@ -296,7 +296,7 @@ RULES = (
         "SUB114",
         "several models",
         'a user has rows with different values in the column "{value}": several lists of one user',
-        "write a file for each value; where all rows are one list, drop the column",
+        "write one file per value; if all rows are one list, remove the column",
         blocks=True,
         example=b"model,customer_id,prediction\na,ann,0706016001 0706016002\nb,ann,0706016002\n"
         b"a,bob,0706016003\na,cem,0706016002\n",
@@ -304,15 +304,14 @@ RULES = (
     Rule(
         "SUB115",
         "rank against score",
-        'the column "{value}" orders rows otherwise than the one that is read, which counts; rows: '
-        "{count}",
-        "drop the wrong one, or read this one: --rank-column or --score-column",
+        'the column "{value}" gives another order than the column that harness uses; rows: {count}',
+        "remove the wrong one, or use this one: --rank-column or --score-column",
         severity="warning",
     ),
     Rule(
         "SUB116",
         "taken for scores",
-        'the column "{value}" is taken for scores, the highest first',
+        'harness uses the column "{value}" as scores, highest first',
         'name it "score"; if it holds something else: --rank-column, --score-column or --row-order',
         severity="warning",
     ),

@@ -11,7 +11,7 @@ RULES = (
         "SUB201",
         "missing ids",
         "missing ids: {count}, first {values}",
-        "write a row for each",
+        "write one row for each",
         column="user",
         fixed=True,
         of_lists=True,
@@ -20,8 +20,8 @@ RULES = (
     id_rule(
         "SUB202",
         "unknown ids",
-        "{value} is none of the ids that are asked for",
-        "write the id as it is asked for; drop the row only if its user is not asked for",
+        "{value} is not one of the required ids",
+        "write the id as in the sample; remove the row only if its user is not required",
         fault=faults.UNKNOWN_ID,
         example=bob("bob,0706016003\nzoe,0706016001"),
     ),
@@ -52,7 +52,7 @@ RULES = (
         "SUB206",
         "blank lines",
         "the line is blank",
-        "drop it",
+        "remove it",
         severity="warning",
         fault=tally.BLANK,
         fixed=True,
@@ -61,8 +61,8 @@ RULES = (
     id_rule(
         "SUB207",
         "padded ids",
-        "spaces stand around {value}",
-        "write ids as they are{unless}",
+        "there are spaces around {value}",
+        "write ids without spaces{unless}",
         fault=faults.PADDED_ID,
         fixed=True,
         example=bob("bob ,0706016003"),
@@ -71,15 +71,15 @@ RULES = (
         "SUB208",
         "empty ids",
         "the id is empty",
-        "write the id of its user",
+        "write the id of the user",
         fault=faults.NO_ID,
         example=bob(",0706016003"),
     ),
     id_rule(
         "SUB209",
         "damaged ids",
-        "{value} is damaged (zeros, .0, exponent, quotes, case, encoding, or what nobody can see)",
-        "write ids as text, as they are asked for{unless}",
+        "{value} is damaged (zeros, .0, exponent, quotes, case, encoding or invisible characters)",
+        "write ids as text, as in the sample{unless}",
         fault=faults.MANGLED_ID,
         fixed=True,
         example=bob("'bob',0706016003"),
@@ -95,8 +95,8 @@ RULES = (
     ),
     id_rule(
         "SUB211",
-        "rows again",
-        "the row of {value} stands there again",
+        "repeated rows",
+        "the row of {value} is repeated",
         "write it once",
         fixed=True,
         example=bob("bob,0706016003\nbob,0706016003"),
@@ -104,29 +104,26 @@ RULES = (
     Rule(
         "SUB212",
         "no known id",
-        "none of the ids is asked for: {value}",
-        "check the file against its own competition, or write the ids that are asked for",
+        "none of the ids is required: {value}",
+        "check that this is the right competition, or write the required ids",
         blocks=True,
         example=b"customer_id,prediction\nyve,0706016001 0706016002\nzoe,0706016003\n",
     ),
     Rule(
         "SUB213",
         "case of all ids",
-        "none of the ids is asked for in this case: {value}",
-        "write upper and lower case as they are asked for",
+        "the ids differ in upper and lower case: {value}",
+        "write upper and lower case as in the sample",
         fixed=True,
         example=b"customer_id,prediction\nANN,0706016001 0706016002\nBOB,0706016003\n",
     ),
     Rule(
         "SUB214",
         "ids beyond the sample",
+        ("users of the evaluation set or solution that are not required: {count}, first {values}"),
         (
-            "users of the evaluation set or solution, {count} beyond the ids that must be there: "
-            "first {values}"
-        ),
-        (
-            "they count here; a host that asks for the sample's ids alone would refuse them: for "
-            "an upload drop the rows, or write it with harness submit --all-events"
+            "they count here, but a host that requires only the sample's ids would refuse them; "
+            "for an upload, remove these rows, or write the file with harness submit --all-events"
         ),
         severity="warning",
         column="user",
@@ -134,8 +131,8 @@ RULES = (
     id_rule(
         "SUB215",
         "look-alike ids",
-        "{value} is not known, and looks like an id that has a row, too",
-        "if both are one user, give that user one row, under the known id; else leave them",
+        "{value} is unknown and looks like an id that also has a row",
+        "if both are one user, write one row with the known id; else leave them",
         severity="warning",
         example=bob("bob,0706016003\nBob,0706016001"),
     ),

@@ -156,7 +156,7 @@ def test_what_spark_reads_itself(
         for there, here in zip(found.shared.notes, local.known.notes, strict=True):
             assert there.split(":")[-1] == here.split(":")[-1]
         assert 'have 0 or less in column "label"' in there
-        assert any('whatever column "action" holds' in note for note in found.shared.notes)
+        assert any('with any value of column "action"' in note for note in found.shared.notes)
         for one, other in zip(datasets(found), local.datasets(), strict=True):
             all_same(replace(one, notes=()), replace(other, notes=()))
 
@@ -220,8 +220,8 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
     ("user,item,time,stars\nann,a,2020-01-01,many\n", {"where": {"stars": {"min": 3}}},
      'column "stars": found "many", expected a number'),
     (LOG, {"user": "usr"}, 'no column "usr"'),
-    (LOG, {"escape": "\\"}, "Spark reads text without [data] escape; leave it out, or copy"),
-    (LOG, {"bad_lines": "drop"}, "Spark reads text without [data] bad_lines"),
+    (LOG, {"escape": "\\"}, "Spark cannot read text with [data] escape; remove it, or copy"),
+    (LOG, {"bad_lines": "drop"}, "Spark cannot read text with [data] bad_lines"),
 ]  # fmt: skip
 
 
@@ -265,7 +265,7 @@ def test_float_ids_are_refused(spark: Any, tmp_path: Path) -> None:
 def test_an_id_of_two_rows_of_a_users_table_is_told(spark: Any, tmp_path: Path) -> None:
     small.write(tmp_path, {"users.csv": USERS + "ann,32\n"})
     name = (tmp_path / "users.csv").as_uri()
-    words = name, 'column "user": the id "ann" stands in more than one row'
+    words = name, 'column "user": the id "ann" is in more than one row'
     with refusal(DataError, *words), in_buckets(spark, table(tmp_path, users=name).layout(), 7):
         pass
 
@@ -285,7 +285,7 @@ def test_an_item_that_was_not_there_when_items_were_told_is_seen(
     with in_buckets(spark, table(tmp_path).layout(), 1) as found:
         ((part, content),) = contents(found.parts.frame.toArrow().to_batches())
         data = found.parts.opened(part, content | {"items": pl.Series(["a", "b", "d"])})
-        with refusal(DataError, "a table changed meanwhile; run the command again"):
+        with refusal(DataError, "so a table has changed; run the command again"):
             _ = data.events.item
 
 
@@ -347,7 +347,7 @@ def test_buckets_are_those_of_the_local_engine(
 def test_lists_are_read_from_files_that_workers_see(spark: Any, tmp_path: Path) -> None:
     for data in ({"events": "file:///x.jsonl"}, {"events": "table:x", "rows": "a"}):
         layout = small.config(tmp_path, data=data).layout()
-        told = refusal(UsageError, data["events"], "are read from files that every worker sees")
+        told = refusal(UsageError, data["events"], "every worker must see the file")
         with told, in_buckets(spark, layout, 1):
             pass
 

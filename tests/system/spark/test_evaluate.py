@@ -163,7 +163,7 @@ def in_another_order(rows: Frame, shuffled: Any) -> Frame:
 
 ONE: Frame = {"user": ["ann"], "item": ["x"], "rank": [1]}
 WRITTEN: Frame = {"user": ["ann", "bob"], "item": ["[a]", "[b]"]}
-NO_ORDER = "Spark keeps no order of rows; name the column that orders those of a user: "
+NO_ORDER = "Spark does not keep the order of rows; name the column that ranks the items of a user: "
 REFUSED: list[tuple[Frame, Frame, dict[str, Any], str]] = [
     ({"user": ["a"], "item": ["x"]}, TRUTH, {}, NO_ORDER + 'rank="…" (1 first) or score="…"'),
     ({"user": ["a"], "item": ["x"], "prediction": [0.5]}, TRUTH, {}, NO_ORDER + 'score="predicti'),
@@ -173,7 +173,7 @@ REFUSED: list[tuple[Frame, Frame, dict[str, Any], str]] = [
     ({**LISTS, "item": ["a", "y", "x", "b", None]}, TRUTH, {},
      "predictions: column \"item\", a row of user 'bob': the id is missing"),
     ({**ONE, "user": ["u1"]}, TRUTH, {},
-     "predictions: not one of the users is in the truth: 'u1' here, 'ann' there"),
+     "predictions: none of the users is in the truth: 'u1' here, 'ann' there"),
     (LISTS, WRITTEN, {}, "truth: '[a]' looks like a whole list written as text"),
     (LISTS, TRUTH, {"metrics": "Coverage@2", "candidates": "abc"},
      "candidates: found str; give a list of item ids"),
@@ -196,7 +196,7 @@ def test_what_is_refused(
 
 def test_nobody_to_evaluate(spark: Any) -> None:
     empty = spark.createDataFrame([], "user string, item string")
-    with refusal(DataError, "truth: there are no rows, so there is nobody to evaluate"):
+    with refusal(DataError, "truth: there are no rows, so there are no users to evaluate"):
         evaluate(frame(spark, LISTS), empty, "MRR")
 
 
@@ -220,7 +220,7 @@ def test_items_that_are_true_for_others_are_known(spark: Any) -> None:
         warnings.simplefilter("error", UserWarning)
         assert evaluate(frame(spark, lists), frame(spark, truth), "MRR")["MRR"] == 0
     small(spark)
-    with pytest.warns(UserWarning, match="no recommended item is a true item of anyone"):
+    with pytest.warns(UserWarning, match="no recommended item is a true item of any user"):
         evaluate(frame(spark, lists | {"item": ["x", "y"]}), frame(spark, truth), "MRR")
 
 

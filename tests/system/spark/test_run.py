@@ -36,7 +36,9 @@ class Rarest(OneOrder, FromSums):
 """A model beside a config, which no worker has a file of."""
 
 
-@pytest.mark.parametrize("name", ["every metric", "slices", "grades", "k-core", "users alike"])
+@pytest.mark.parametrize(
+    "name", ["every metric", "slices", "grades", "k-core", "users the same way"]
+)
 def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name: str) -> None:
     settings = small.many(tmp_path, **{"compare": QUICK} | CONFIGS[name])
     found = run(settings, tmp_path / "run", buckets=3)
@@ -106,7 +108,7 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     # That tables are there already is told before anything is read.
     given = small.config(tmp_path)
     (tmp_path / "log.csv").unlink()
-    with refusal(UsageError, "--tables", "per_user.parquet is there already", "that is free"):
+    with refusal(UsageError, "--tables", "per_user.parquet already exists", "another place"):
         run(given, tmp_path / "other", tables=place)
 
 
@@ -148,15 +150,18 @@ GIVEN = {
     "split": {"strategy": "given", "valid": ["one.test", "two.test"]},
 }
 ONE_SET = "--engine spark evaluates one evaluation set: "
-IN_MEMORY = "; or run without it, where --memory says how much may be used"
+IN_MEMORY = "; or run without Spark (--memory sets how much memory to use)"
 
 
 @pytest.mark.parametrize(
     ("sections", "told"),
     [
-        (TIME, f"folds, and {ONE_SET}set folds = 1, which is the last{IN_MEMORY}"),
+        (TIME, f"folds, but {ONE_SET}set folds = 1, which is the last fold{IN_MEMORY}"),
         (GIVEN, f"{ONE_SET}name one file as valid, and one in [data] events{IN_MEMORY}"),
-        (TIME | {"data": {"path": "s3a://shop"}}, f"{ONE_SET}set folds = 1, which is the last"),
+        (
+            TIME | {"data": {"path": "s3a://shop"}},
+            f"{ONE_SET}set folds = 1, which is the last fold",
+        ),
     ],
 )
 def test_folds_are_refused_with_what_names_one(

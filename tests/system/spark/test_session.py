@@ -131,9 +131,9 @@ SAID = {
     'java.io.IOException: Cannot run program "python9": error=2': 'Cannot run program "python9"',
     "java.lang.OutOfMemoryError: Java heap space": "spark.executor.memory",
     "Python worker exited unexpectedly (crashed)": "spark.executor.memoryOverhead",
-    "Cannot call methods on a stopped SparkContext.": "Spark does not answer, or ended",
+    "Cannot call methods on a stopped SparkContext.": "Spark does not answer, or it stopped",
     "[JAVA_GATEWAY_EXITED] Java gateway process exited": "and Java 17 or later",
-    "All masters are unresponsive! Giving up.": "look for the master's address",
+    "All masters are unresponsive! Giving up.": "check the address and version of the master",
     FAILED + "lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3A not found": (
         "org.apache.hadoop:hadoop-aws"
     ),

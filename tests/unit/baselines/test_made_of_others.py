@@ -151,7 +151,7 @@ def test_the_part_itself_goes_on_learning_from_all() -> None:
 def test_events_without_times_have_no_stock_but_users() -> None:
     train = shop(ROWS, timed=False)
     assert listed(Filter([Fixed(**ALL)], seen=True), train)[0] == "acef"
-    with pytest.raises(ValueError, match="carry no time"):
+    with pytest.raises(ValueError, match="have no times"):
         Filter([Fixed(**ALL)], out_of_stock_days=4).fit(train)
 
 

@@ -32,8 +32,8 @@ ROWS: list[Row] = [("ann", "a", 1), ("ann", "b", 2), ("bob", "a", 9), ("cid", "c
 GENRE = ["genre"]
 TWO: Any = [Popular(), Popular()]
 ABOVE_0 = "expected a number above 0"
-FROM_0 = "expected a number from 0 up"
-FROM_1 = "expected a whole number from 1 up"
+FROM_0 = "expected a number, 0 or more"
+FROM_1 = "expected a whole number, 1 or more"
 TEXT: Any = "popular"
 FRACTION: Any = 1.5
 NUMBER: Any = 1
@@ -63,7 +63,7 @@ NAN = float("nan")
         (ContentPopular(GENRE, neighbours=0), f"neighbours is 0; {FROM_1}"),
         (EASE(0), f"regularization is 0; {ABOVE_0}"),
         (Fill([]), r"models is \[\]; expected a list of one recommender or more"),
-        (Fill([TEXT]), "models holds 'popular', which has no fit and recommend; .* under of"),
+        (Fill([TEXT]), "models holds 'popular', which has no fit and recommend; .* in of"),
         (Fill(TWO[0]), r"models is Popular\(.*\); expected a list"),
         (Filter(TWO[:1]), "nothing is left out; set seen = true, out_of_stock_days, or both"),
         (Filter(TWO[:1], seen=NUMBER), "seen is 1; expected true or false"),
@@ -77,7 +77,7 @@ NAN = float("nan")
         (ItemKNN(min_similarity=-1), f"min_similarity is -1; {FROM_0}"),
         (NMF(2, iterations=0), f"iterations is 0; {FROM_1}"),
         (NMF(2, regularization=-1), f"regularization is -1; {FROM_0}"),
-        (NMF(2, seed=-1), "seed is -1; expected a whole number from 0 up"),
+        (NMF(2, seed=-1), "seed is -1; expected a whole number, 0 or more"),
         (Popular(window_days=True), f"window_days is true; {ABOVE_0}"),
         (PureSVD(True), f"factors is true; {FROM_1}"),
         (Popular(values=True), "values = true weighs events by their values"),

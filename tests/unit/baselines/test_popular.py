@@ -61,7 +61,7 @@ def test_events_without_times_have_no_age() -> None:
     train = shop([("a", 1)], cutoff=None)
     assert shops.listed(Popular(), train, "u00") == ["a---"]
     for params in ({"window_days": 7}, {"half_life_days": 7}):
-        with pytest.raises(ValueError, match="carry no time"):
+        with pytest.raises(ValueError, match="have no times"):
             Popular(**params).fit(train)
 
 

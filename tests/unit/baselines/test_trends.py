@@ -169,5 +169,5 @@ def test_own_items_then_popular_ones(
 
 
 def test_events_without_times_have_no_latest() -> None:
-    with pytest.raises(ValueError, match="carry no time"):
+    with pytest.raises(ValueError, match="have no times"):
         Repurchase().fit(shop(OLD, "abcd", cutoff=None))

@@ -107,6 +107,6 @@ def test_silence_goes_with_no_wish_for_more(levels: tuple[int, int]) -> None:
     with logged():
         asking_for(levels[0])(True)
         asking_for(levels[1])(False)  # the option is not there
-        with refusal(UsageError, "--quiet leaves out what --verbose and --debug show"):
+        with refusal(UsageError, "--quiet contradicts --verbose and --debug"):
             asking_for(levels[1])(True)
     assert (log.level, log.propagate, log.handlers) == before

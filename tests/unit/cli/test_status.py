@@ -26,7 +26,7 @@ def test_an_unknown_fault_is_ours_and_keeps_its_traceback(fault: BaseException) 
         guarded(lambda: raising(fault))
 
 
-MEMORY = "out of memory (8 GB); ask for less: a smaller k, or fewer rows\n"
+MEMORY = "out of memory (8 GB); use a smaller k, or fewer rows\n"
 PLAIN = "log.csv: \N{REPLACEMENT CHARACTER}[2Jno\nsuch\n"
 
 

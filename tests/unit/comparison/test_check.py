@@ -46,7 +46,7 @@ def test_the_parts_of_a_condition(text: str, wanted: Any) -> None:
     assert parse(text) == wanted
 
 
-NO_CONDITION = "is no condition; signs are >=, <=, >, <, better than; write one such as"
+NO_CONDITION = "is not a condition; signs are >=, <=, >, <, better than; write one such as"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ NO_CONDITION = "is no condition; signs are >=, <=, >, <, better than; write one 
         ("a of b = c", NO_CONDITION),
         ("a of b == c", NO_CONDITION),
         ("a of b better than 0.5", "a model is better than a model; compare with >= 0.5"),
-        ("a of b >= 1e999", "1e999 is no finite number"),
+        ("a of b >= 1e999", "1e999 is not a finite number"),
     ],
 )
 def test_what_is_no_condition(text: str, message: str) -> None:
@@ -70,12 +70,12 @@ def test_what_is_no_condition(text: str, message: str) -> None:
         ("MAP@2 of popular >= 0", 'has no metric "MAP@2"; did you mean "MAP@1"'),
         ("MAP@1 of popular >= lst week", 'has no model "lst week"; did you mean "last week"'),
         ('MAP@1 of "5 > 3" >= 0', 'did you mean "5"" > 3"""'),  # so it can be typed
-        ("MAP@1 of popular >= popular", "not compared with itself"),
+        ("MAP@1 of popular >= popular", "cannot compare a model with itself"),
         ("Gini@1 of popular better than last week", "Gini@1 has one value for all lists"),
-        ("Popularity@1 of popular better than last week", "describes lists, and calls none"),
+        ("Popularity@1 of popular better than last week", "describes lists, without better"),
         (3, 'conditions is 3; expected a list of texts, such as "MAP@12 of mine >= popular"'),
         ([5], "conditions is [5]; expected a list of texts, such as"),
-        ([], "no condition; write one such as"),
+        ([], "no condition; write one, such as"),
     ],
 )
 def test_a_condition_that_the_run_cannot_answer(folder: Path, text: Any, message: str) -> None:

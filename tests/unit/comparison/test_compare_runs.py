@@ -87,7 +87,7 @@ def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Pat
     now = parse("mine:early@1", small.write(tmp_path, {"mine.py": EARLY})).definition.digest
     old, new = of_source(tmp_path / "old", "0" * 64), of_source(tmp_path / "new", now)
     last = of_source(tmp_path / "last", now, "last")
-    told = f'metric "{OWN}": its source has changed since {old}, so figures'
+    told = f'metric "{OWN}": its code has changed since {old}, so their scores'
     words = [told, f"run it again: harness run {old}/config.toml"]
     for order in ([old, last, new], [new, last, old]):
         with refusal(UsageError, *words) as caught:
@@ -98,7 +98,7 @@ def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Pat
     assert len(compare(new, last).models) == 2
     found = compare(old, new, last, metric="MAP@3")
     assert sorted(model.name for model in found.models) == ["last", "popular"]
-    note = "last and popular have the same value for every user: is one a copy?"
+    note = "last and popular have the same score for every user: is one a copy?"
     assert sorted(note) == sorted(*found.notes)
     assert f"note  {found.notes[0]}" in str(found)
 
@@ -113,7 +113,7 @@ def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: P
                 harness.compare(*order)
     new, old = pair(tmp_path, fields=truth, fingerprint_format=1)
     for order in ([old, new], [new, old]):
-        words = [f"{old} has fingerprints of an earlier version", f"run {old}/config.toml"]
+        words = [f"{old} has a fingerprint of an earlier version", f"run {old}/config.toml"]
         with refusal(UsageError, *words):
             harness.compare(*order)
 
@@ -122,11 +122,11 @@ def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
     one, two = pair(tmp_path)
     scores = pl.read_parquet(two / "per_user.parquet")
     scores.with_columns(user="v" + pl.col("user")).write_parquet(two / "per_user.parquet")
-    with refusal(DataError, f"{two}/per_user.parquet: holds other users"):
+    with refusal(DataError, f"{two}/per_user.parquet: has other users"):
         compare(one, two)
     users = pl.read_parquet(one / "users.parquet")
     users.with_columns(user=pl.lit("x")).write_parquet(one / "users.parquet")
-    with refusal(DataError, f"{one}/users.parquet: holds other users"):
+    with refusal(DataError, f"{one}/users.parquet: has other users"):
         compare(one, write_run(tmp_path / "three", {"last": LAST}), slices=["truth"])
 
 
@@ -134,18 +134,18 @@ def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
     ("options", "words"),
     [
         ({"metric": "MAP@2"}, ['"MAP@2"', "MAP@3"]),
-        ({"metric": "MicroRecall@2"}, ["is no metric with scores of each user", "Recall@3"]),
+        ({"metric": "MicroRecall@2"}, ["is not a metric with scores per user", "Recall@3"]),
         ({"baseline": "best"}, ['"best"', "popular"]),
         ({"models": ["lst"]}, ['no model "lst"', '"last"']),
         ({"models": ["last"]}, ["only one model"]),
         ({"correction": ""}, ['no correction ""', "allowed: holm, bh"]),
         ({"correction": "holmes"}, ['"holmes"', '"holm"']),
         ({"resamples": 5}, ["resamples = 5", "100"]),
-        ({"seed": -1}, ["seed = -1", "from 0"]),
+        ({"seed": -1}, ["seed = -1", "0 or more"]),
         ({"public_shares": [1.5]}, ["1.5", "between 0 and 1"]),
         ({"public_shares": [float("nan")]}, ["nan", "between 0 and 1"]),
         ({"slices": ["town"]}, ['run: has no column "town"', ": activity, ", "[compare] slices"]),
-        ({"slices": ["activty"]}, ['no column "activty" to slice', 'did you mean "activity"?']),
+        ({"slices": ["activty"]}, ['no column "activty" for slices', 'did you mean "activity"?']),
         ({"slices": "truth"}, ["slices is 'truth'; expected a list of names of columns"]),
         ({"models": [3]}, ["models is [3]; expected a list of names of models"]),
         ({"public_shares": 0.5}, ["public_shares is 0.5; expected a list of numbers"]),
@@ -159,21 +159,21 @@ def test_options_that_are_wrong(folder: Path, options: Any, words: list[str]) ->
 
 
 def test_no_run_and_one_run_twice(folder: Path, tmp_path: Path) -> None:
-    with refusal(UsageError, "run: is named twice; name each run once"):
+    with refusal(UsageError, "run: named twice; name each run once"):
         compare(folder, folder / ".." / "run")
     with refusal(UsageError, "no run to compare"):
         compare()
-    with refusal(UsageError, "is no run folder, but holds 1 run"):
+    with refusal(UsageError, "not a run folder, but it has 1 run"):
         compare(tmp_path)
-    with refusal(UsageError, "is no run folder"):  # no file can have such a name
+    with refusal(UsageError, "not a run folder"):  # no file can have such a name
         read(Path("a" * 300))
 
 
 @pytest.mark.parametrize(
     ("column", "values", "words"),
     [
-        ("truth", [[1]] * 4, 'column "truth" holds List(Int64); expected texts, numbers or dates'),
-        ("truth", [b"\xff"] * 4, 'column "truth" holds Binary; expected texts, numbers or dates'),
+        ("truth", [[1]] * 4, 'column "truth" holds List(Int64); expected text, numbers or dates'),
+        ("truth", [b"\xff"] * 4, 'column "truth" holds Binary; expected text, numbers or dates'),
         ("user", None, 'has no column "user"'),
         ("user", [[1]] * 4, "cannot be read"),
     ],
@@ -202,14 +202,14 @@ def scored(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (lambda rows: rows[1:], "has not all rows"),
-        (lambda rows: rows.with_columns(user=pl.lit("ann")), "has not all rows"),
-        (lambda rows: rows.with_columns(pl.col("repeat") + 1), "has not all rows"),
+        (lambda rows: rows[1:], "not all rows"),
+        (lambda rows: rows.with_columns(user=pl.lit("ann")), "not all rows"),
+        (lambda rows: rows.with_columns(pl.col("repeat") + 1), "not all rows"),
         (lambda rows: rows.drop("repeat"), 'has no column "repeat"'),
         (lambda rows: rows.drop("MAP@3"), "no column MAP@3"),
-        (scored(float("nan")), "a score is no number"),
-        (scored(float("inf")), "a score is no number"),
-        (scored(None), "a score is no number"),
+        (scored(float("nan")), "a score is not a number"),
+        (scored(float("inf")), "a score is not a number"),
+        (scored(None), "a score is not a number"),
         (scored("x"), "cannot be read: conversion from"),
     ],
 )
@@ -252,5 +252,5 @@ def test_a_record_of_the_first_version_and_one_with_a_model_twice(folder: Path) 
     assert document(folder).keys() == {"evaluation", "models"}
     assert {model.name for model in compare(folder).models} == {"popular", "last"}
     change(folder, models=document(folder)["models"][:1] * 2)
-    with refusal(DataError, "its parts name other models"):
+    with refusal(DataError, "its parts have different models"):
         read(folder)

@@ -65,9 +65,9 @@ def test_true_items_that_are_no_candidates_count_in_r_and_are_named() -> None:
     assert first.metrics["MAP@2"] == exactly(1 / 2)
     assert (second.truth, second.candidates) == (("b",), 1)
     assert (third.truth, third.candidates, third.divisor) == (("c", *new), 1, 2)
-    assert "note   14 of them could not be recommended" in shown(third)
+    assert "note   14 of them are not candidates" in shown(third)
     assert f"truth  R = 15: c, {', '.join(new[:11])} and 3 more" in shown(third)
-    assert not any("could not be recommended" in line for line in shown(second))
+    assert not any("of them are not candidates" in line for line in shown(second))
 
 
 def test_every_metric_of_accuracy_and_every_convention_is_there() -> None:

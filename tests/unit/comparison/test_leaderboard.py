@@ -90,8 +90,8 @@ def test_sorted_and_filtered(folder: Path, options: Any, expected: list[list[str
         ("", {"model": "popluar"}, '"popluar"; "popular"'),
         ("", {"sort": "best"}, "sort is 'best'; expected score or date or model or run"),
         ("", {"model": 3}, "model is 3; expected a text"),
-        ("nowhere", {}, "is no folder"),
-        ("empty", {}, "holds no run"),
+        ("nowhere", {}, "not a folder"),
+        ("empty", {}, "no run in this folder"),
     ],
 )
 def test_nothing_is_left(folder: Path, below: str, options: Any, words: str) -> None:
@@ -166,7 +166,7 @@ def test_an_earlier_run_is_ranked_where_the_metric_is_ours(tmp_path: Path) -> No
     of_own(tmp_path / "own/two", good=0.0)
     board = leaderboard(tmp_path / "own")
     assert order(board) == [["good"]]
-    assert f"left out  {one}: was scored by another source" in repr(board)
+    assert f"left out  {one}: was scored by another version of the code" in repr(board)
 
 
 def test_runs_by_another_source_than_the_latest_are_left_out(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_runs_by_another_source_than_the_latest_are_left_out(tmp_path: Path) -> 
     board = leaderboard(tmp_path)
     assert order(board) == [["b", "c"]]
     (reason,) = board.left_out
-    assert f"{tmp_path / 'a'}: was scored by another source of {MISSES} than" in reason
+    assert f"{tmp_path / 'a'}: was scored by another version of the code of {MISSES} than" in reason
     assert f"; run it again: harness run {tmp_path / 'a'}" in reason
 
 
@@ -201,6 +201,6 @@ def test_a_run_of_the_other_direction_is_left_out_of_the_latest(tmp_path: Path) 
     board = leaderboard(tmp_path)
     assert order(board) == [["good"]]
     (reason,) = board.left_out
-    assert f"{first}: was scored by another source of {MISSES}" in reason
+    assert f"{first}: was scored by another version of the code of {MISSES}" in reason
     with refusal(DataError, "higher is better", "now says lower", "harness run"):
         compare(first)

@@ -75,9 +75,9 @@ def test_two_are_compared_on_every_leaderboard() -> None:
     found = harness.compare("good.csv", "poor.csv", **BY)
     every, private = found.boards
     assert (every.name, private.name) == ("all", "Private")
-    few = "Public: 1 user, and two are needed"
-    truth = "truth: one row an item, 4 users"
-    assert found.notes == (truth, "users whom the solution ignores: 1", few)
+    few = "Public: 1 user; a comparison needs two"
+    truth = "truth: one row per item, 4 users"
+    assert found.notes == (truth, "users that the solution ignores: 1", few)
     assert list(ranks(every)) == ["good", "poor"]
     assert [one.mean for one in every.standings] == exactly([3 / 4, 3 / 8])
     assert [one.mean for one in private.standings] == exactly([2 / 3, 1 / 6])
@@ -123,7 +123,7 @@ def test_where_neither_end_is_better_the_highest_is_first(baseline: str | None) 
     assert (first.worst_rank, last.best_rank) == ((2, 2) if baseline == "none" else (1, 2))
     assert board.comparison.better == "neither"
     told = str(harness.leaderboard(frames, **by))
-    assert "rank 1 is the highest: by plugged:width@1 neither end is better" in told
+    assert "rank 1 is the highest: for plugged:width@1 neither high nor low is better" in told
     assert "really higher" in told
     assert "better to" not in told
 
@@ -138,8 +138,8 @@ def test_what_other_draws_could_decide_is_said() -> None:
     assert [one.borderline for one in board.standings] == [("bob",), ("ann",)]
     assert [one["borderline"] for one in found.records()] == ["bob", "ann"]
     (pair,) = board.comparison.pairs
-    line = f"borderline  ann and bob ({pair.verdict}): other draws could say otherwise"
-    assert f"{line}; more --resamples leave fewer open" in str(found)
+    line = f"borderline  ann and bob ({pair.verdict}): other draws could change the verdict"
+    assert f"{line}; use more --resamples" in str(found)
 
 
 def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
@@ -171,43 +171,45 @@ def test_one_that_cannot_be_scored_is_not_ranked() -> None:
 @pytest.mark.parametrize(
     ("files", "note"),
     [
-        ("good few poor", "few: users without a list, who score 0: 3"),
+        ("good few poor", "few: users without a list, which score 0: 3"),
         ("good half", "good, half: 1 warning: SUB404"),
-        ("good twin poor", "good and twin have the same value for every user: is one a copy?"),
+        ("good twin poor", "good and twin have the same score for every user: is one a copy?"),
         # As a shell's *.csv names it.
-        ("good half solution", "solution: is the solution itself, and left out"),
+        ("good half solution", "solution: left out, as it is the solution itself"),
     ],
 )
 def test_a_note(files: str, note: str) -> None:
     found = harness.leaderboard(*(f"{name}.csv" for name in files.split()), **BY)
     assert f"note  {note}" in str(found)
-    assert str(found).count("users whom the solution ignores: 1") == 1
+    assert str(found).count("users that the solution ignores: 1") == 1
     assert "solution" not in ranks(found.boards[0])
 
 
 @pytest.mark.parametrize(
     ("of", "options", "words"),
     [
-        (["good.csv"], {}, "1 submission: two are needed; name another"),
-        (["good.csv", "run"], {}, "run: is a run; harness submit run --model NAME --out FILE"),
-        (["good.csv", "run/.."], {}, "run/..: is a folder; run/../*.csv"),
+        (["good.csv"], {}, "1 submission; a comparison needs two: name another"),
+        (["good.csv", "run"], {}, "run: a run folder; harness submit run --model NAME --out FILE"),
+        (["good.csv", "run/.."], {}, "run/..: a folder; run/../*.csv"),
         (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
-        (["good.csv", "ids.csv"], {"force": True}, "ids.csv: not one of the users is in the truth"),
+        (["good.csv", "ids.csv"], {"force": True}, "ids.csv: none of the users is in the truth"),
         (["good.csv", "gone.csv", "odd.csv"], {}, "gone: SUB001; odd: SUB101"),
-        (TWO, {"metric": "Coverage@2"}, "Coverage@2; no users to compare"),
+        (TWO, {"metric": "Coverage@2"}, "Coverage@2; none per user"),
         (TWO, {"metric": 3}, "metric: found int"),
         (TWO, {"resamples": 5}, "resamples = 5; from 100"),
-        (TWO, {"slices": ["activity"]}, "--slices; slices=) goes with runs, not"),
-        (["good.csv", "./good.csv"], {}, "good.csv: is named twice"),
+        (TWO, {"slices": ["activity"]}, "--slices; slices=) works with runs, not"),
+        (["good.csv", "./good.csv"], {}, "good.csv: named twice"),
         ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
         (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
-        (TWO, {"solution": None}, "good.csv: is no run; --solution SOLUTION; solution="),
-        (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 says its own cut-off; in Python, k="),
+        (TWO, {"solution": None},
+         "good.csv: not a run. To compare submissions; --solution SOLUTION; solution="),
+        (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 has its own cut-off; in Python, k="),
         (["run"], {"solution": None, "k": 3},
-         "--k (in Python, k=) goes with submissions, not with runs: leave it out"),
+         "--k (in Python, k=) works with submissions, not with runs: remove it"),
         (["run"], {"solution": None, "k": 3, "strict": True},
-         "--k and --strict (in Python, k= and strict=) go with submissions; runs: leave them out"),
-        (TWO, {"solution": None, "k": 3}, "good.csv: is no run; --solution SOLUTION; solution="),
+         "--k and --strict (in Python, k= and strict=) work with submissions; runs: remove them"),
+        (TWO, {"solution": None, "k": 3},
+         "good.csv: not a run. To compare submissions; --solution SOLUTION; solution="),
         (TWO, {"correction": ""}, 'no correction ""; allowed: holm, bh'),
     ],
 )  # fmt: skip
@@ -219,12 +221,12 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
 @pytest.mark.parametrize(
     ("of", "options", "words"),
     [
-        (["good.csv", "faulty.csv"], BY, "1 submission: two are needed; faulty: SUB"),
+        (["good.csv", "faulty.csv"], BY, "1 submission; a comparison needs two; faulty: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
         (
             TWO,
             {"solution": "solution.csv", "model": "x"},
-            "--model; model=) goes with runs",
+            "--model; model=) works with runs",
         ),
     ],
 )
@@ -267,5 +269,5 @@ def test_what_the_header_says_of_the_competition_is_said() -> None:
     lists, true = "user_id,item_ids\n7,1 2\n8,2 1\n", "user_id,item_ids\n7,1\n8,2\n"
     small.write(Path(), {"a.csv": lists, "b.csv": lists.replace("1 2", "2 1"), "s.csv": true})
     found = harness.compare("a.csv", "b.csv", solution="s.csv")
-    (note,) = [note for note in found.notes if "by the columns" in note]
+    (note,) = [note for note in found.notes if "has the columns of" in note]
     assert [word for word in ("KION", "MAP@10", "--metric") if word not in note] == []

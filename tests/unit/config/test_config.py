@@ -23,8 +23,8 @@ MODEL = VALUES["models"][0]
 WEEKLY = MODEL | {"name": "last week", "params": {"window_days": 7}}
 WHOLE = {"name": "whole", "use": "baselines.fill:Fill", "of": ["popular"]}
 READY = {"name": "ready", "lists": "mates.csv"}
-WITHOUT_VALID = '[split] strategy "given" needs valid = "the file with the events to evaluate"'
-PRECOMPUTED = '[[models]] "ready" has precomputed recommendations, which have no '
+WITHOUT_VALID = '[split] strategy "given" needs valid = "FILE", the events to evaluate'
+PRECOMPUTED = '[[models]] "ready" has precomputed recommendations, so it takes no '
 
 
 def config_file(folder: Path, **sections: Any) -> Path:
@@ -90,32 +90,33 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"modles": []}, 'no section [modles]; did you mean "models"?'),
         ({"evaluation": {"users": "sen"}}, "[evaluation] users = 'sen'; did you mean \"seen\"?"),
         ({"data": {"layout": "ponpar"}},
-         "[data] layout = 'ponpar'; did you mean \"ponpare\"?\nfor files of another shape: "
-         'layout = "table", or one of your own, "my_layout:Name"'),
+         "[data] layout = 'ponpar'; did you mean \"ponpare\"?\nfor other files, set layout = "
+         '"table", or write a layout: "my_layout:Name"'),
         ({"split": {"strategy": "tme"}}, "[split] strategy is 'tme'; did you mean \"time\"?"),
         ({"models": [MODEL, {**MODEL, "use": "x:Y"}]},
-         '[[models]]: two models are named "popular"; name each once'),
+         '[[models]]: two models have the name "popular"; give each its own name'),
         ({"split": {"window": "test"}}, '[split] window = "test" needs test_days >= 1'),
         ({"models": [MODEL, WHOLE | {"of": ["populr"]}]},
-         '[[models]] "whole" of: no model is named "populr"; did you mean "popular"?'),
+         '[[models]] "whole" of: no model has the name "populr"; did you mean "popular"?'),
         ({"models": [MODEL, WHOLE | {"of": ["whole"]}]},
          '[[models]] of: "whole" is a base model of "whole"; a model cannot be its own base model'),
         ({"models": [MODEL, WHOLE | {"of": []}]},
-         '[[models]] "whole" of: found []; list should have at least 1 item'),
+         '[[models]] "whole" of: found []; expected at least 1'),
         ({"models": [MODEL, WHOLE | {"of": "popular"}]},
          "[[models]] \"whole\" of: found 'popular'; expected a list, in square brackets"),
         ({"models": [MODEL, WHOLE | {"params": {"models": ["popular"]}}]},
-         '[[models]] "whole" gives its parameter "models" twice: leave it to of'),
+         '[[models]] "whole" names its base models twice; name them in of only, and remove '
+         '"models" from params'),
         ({"models": [WHOLE | {"of": ["b"]}, WHOLE | {"name": "b", "of": ["c"]},
                      WHOLE | {"name": "c", "of": ["whole"]}]},
          '[[models]] of: "whole" is a base model of "c" is a base model of "b" is a base model of '
          '"whole"; a model cannot be its own base model'),
         ({"models": [READY | {"use": "x:Y"}]},
-         '[[models]] "ready" has both "use" and "lists"; leave one out'),
-        ({"models": [MODEL, READY | {"of": ["popular"]}]}, f'{PRECOMPUTED}"of"; leave it out'),
-        ({"models": [READY | {"repeats": 2}]}, f'{PRECOMPUTED}"repeats"; leave it out'),
-        ({"data": None}, "[data] is missing; docs/config.md shows what it holds"),
-        ({"models": None}, "[[models]] is missing; docs/config.md shows what it holds"),
+         '[[models]] "ready" has both "use" and "lists"; remove one'),
+        ({"models": [MODEL, READY | {"of": ["popular"]}]}, f'{PRECOMPUTED}"of"; remove it'),
+        ({"models": [READY | {"repeats": 2}]}, f'{PRECOMPUTED}"repeats"; remove it'),
+        ({"data": None}, "[data] is missing; docs/config.md shows its keys"),
+        ({"models": None}, "[[models]] is missing; docs/config.md shows its keys"),
         ({"data": {"layout": None}}, '[data] needs the key "layout", which is missing'),
         ({"split": {"strategy": None}},
          '[split] needs the key "strategy", which is missing; '
@@ -128,11 +129,11 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
          '[[models]] number 1 needs the key "name", which is missing'),
         ({"folder": "/"}, "no section [folder]; allowed: data, "),
         ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
-         '[split] strategy "given" goes with layout "table" only'),
+         '[split] strategy "given" works with layout "table" only'),
         *(({"split": {"strategy": "given"} | keys}, WITHOUT_VALID)
           for keys in ({}, {"valid_days": 7}, {"valid": []}, {"valid": ""}, {"valid": [""]})),
         ({"split": {"strategy": "given", "valid": ["later.csv", ""]}},
-         "[split] valid names no file for fold 2; name one a fold"),
+         "[split] valid names no file for fold 2; name one file per fold"),
         ({"data": []}, "[data]: found []; expected keys with values"),
         ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
         ({"data": {"events": None}}, '[data] layout "table" needs events = '),
@@ -150,13 +151,13 @@ def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None
 @pytest.mark.parametrize(
     ("section", "key", "value", "start"),
     [
-        ("evaluation", "k", "5", ": found '5'; input should be a valid integer"),
+        ("evaluation", "k", "5", ": found '5'; expected a whole number"),
         ("evaluation", "k", True, ": found true; "),
-        ("evaluation", "k", 0, ": found 0; input should be greater than or eq"),
+        ("evaluation", "k", 0, ": found 0; expected 1 or more"),
         ("evaluation", "seed", 2**63, f": found {2**63}; "),
         ("evaluation", "require_hit", "no", ": found 'no'; "),
         ("evaluation", "metrics", ["MAP@12", 3], ".1: found 3; "),
-        ("data", "time", False, ' = false goes with [split] strategy "given" only'),
+        ("data", "time", False, ' = false works with [split] strategy "given" only'),
         *(("data", "max_unpacked_gb", float(n), f": found {n}") for n in ("0", "-1", "inf", "nan")),
         ("data", "where", 5, ": found 5; expected keys with values"),
         ("data", "where", {"r": True}, " r: found true; expected a text or "),
@@ -187,10 +188,10 @@ def test_each_fault_has_a_line() -> None:
 def test_what_is_no_config_file(tmp_path: Path) -> None:
     with refusal(UsageError, "none.toml: no such file; name a config file"):
         read(tmp_path / "none.toml")
-    with refusal(UsageError, "is a folder, and a config is one file; name a config file (TOML)"):
+    with refusal(UsageError, "a folder, not a config file; name a config file (TOML)"):
         read(tmp_path)
     path = config_file(tmp_path, evaluation={"kk": 5})
-    with refusal(UsageError, f"is a folder, and a config is one file; there are {path}"):
+    with refusal(UsageError, f"a folder, not a config file; there are {path}"):
         read(tmp_path)
     with refusal(UsageError, f'{path}: [evaluation] has no key "kk"'):
         read(path)
@@ -201,7 +202,7 @@ def test_what_is_no_config_file(tmp_path: Path) -> None:
     with refusal(UsageError, "hm.toml: is not valid TOML: ", "line 2"):
         read(path)
     path.write_text("[data]\n[data]\n")
-    with refusal(UsageError, "line 2", "; write a [table] once"):
+    with refusal(UsageError, "line 2", "; write each [table] once"):
         read(path)
 
 
@@ -230,10 +231,10 @@ def test_overrides(tmp_path: Path, override: str, place: str, value: Any) -> Non
     [
         ("evaluation.k", '--set evaluation.k: expected key=value, such as "evaluation.k=5"'),
         *(
-            (f"{key}=5", f"--set {key}=5: there is no such key; name one, such as evaluation.k=5")
+            (f"{key}=5", f"--set {key}=5: no such key; name one, such as evaluation.k=5")
             for key in ("models.0", "models.2.repeats", "data.path.x")
         ),
-        ("evaluation.k=five", "[evaluation] k: found 'five'; input should be a valid integer"),
+        ("evaluation.k=five", "[evaluation] k: found 'five'; expected a whole number"),
     ],
 )
 def test_bad_overrides_are_named(tmp_path: Path, override: str, message: str) -> None:
@@ -297,7 +298,7 @@ def test_what_is_no_space(value: Any, message: str) -> None:
         ({"split": {"strategy": "given", "valid": "x"}},
          "[tune] split strategy is 'given'; allowed: time, last_n, fraction"),
         ({"split": {"strategy": "last_n", "n": 0}},
-         "[tune] split.n: found 0; input should be greater than or equal to 1"),
+         "[tune] split.n: found 0; expected 1 or more"),
     ],
 )  # fmt: skip
 def test_what_tune_may_not_hold(tune: Any, message: str) -> None:

@@ -37,11 +37,11 @@ def test_a_missing_file_names_what_is_there(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         find(path)
     assert str(error.value) == (
-        f"{path}: no such file (nor log.csv.gz, log.csv.zip)\n"
-        f"the folder {tmp_path} holds: a.csv, b.csv"
+        f"{path}: no such file (nor log.csv.gz, log.csv.zip)\nthe folder {tmp_path} has: a.csv, "
+        "b.csv"
     )
     touch(tmp_path, *(f"{i}.csv" for i in range(9)))
-    with pytest.raises(DataError, match=r"holds: 0.csv, .*7.csv, …$"):
+    with pytest.raises(DataError, match=r"has: 0.csv, .*7.csv, …$"):
         find(path)
     with refusal(DataError, f"the folder {tmp_path}/none does not exist", "[data]"):
         find(tmp_path / "none" / "log.csv")
@@ -49,7 +49,7 @@ def test_a_missing_file_names_what_is_there(tmp_path: Path) -> None:
 
 def test_parts_of_a_folder_by_name_without_markers(tmp_path: Path) -> None:
     touch(tmp_path, "_SUCCESS", ".part-2.csv", "notes.md")
-    with refusal(DataError, "holds no table; expected files ending in .csv"):
+    with refusal(DataError, "no table in this folder; expected files that end in .csv"):
         parts(tmp_path)
     touch(tmp_path, "part-1.csv", "part-0.csv.gz")
     assert [p.name for p in parts(tmp_path)] == ["part-0.csv.gz", "part-1.csv"]

@@ -63,7 +63,7 @@ def test_a_function_may_make_the_model_and_take_any_parameter(tmp_path: Path) ->
     assert load("my_model:make", tmp_path, {"whatever": 4}).depth == 4
 
 
-NO_PATH = 'is no import path; expected "module:Class", such as "my_model:Model"'
+NO_PATH = 'is not an import path; expected "module:Class", such as "my_model:Model"'
 POPULAR, RANDOM = small.POPULAR["use"], small.RANDOM["use"]
 ITEM_KNN = "baselines.item_knn:ItemKNN"
 
@@ -78,8 +78,8 @@ ITEM_KNN = "baselines.item_knn:ItemKNN"
         ("my_modle:Model", {}, GOOD,  # is sought beside the config
          'no module "my_modle" (nor {folder}/my_modle.py); did you mean "my_model"?'),
         ("nowhere.at_all:Model", {}, "",
-         'no module "nowhere.at_all" (nor {folder}/nowhere.at_all.py); write that file or install '
-         "the module"),
+         'no module "nowhere.at_all" (nor {folder}/nowhere.at_all.py); write this file or '
+         "install the module"),
         ("baselines.popular:Trainer", {}, "",  # a class that is only imported is not suggested
          'baselines.popular has no class "Trainer"; allowed: Popular'),
         ("my_model:Model", {}, "x = 1\n", 'my_model has no class "Model"; it defines no class'),
@@ -88,11 +88,11 @@ ITEM_KNN = "baselines.item_knn:ItemKNN"
         (POPULAR, {"window_day": 7}, "",
          f'{POPULAR} has no parameter "window_day"; did you mean "window_days"?'),
         (ITEM_KNN, {"max_voters": 20}, "",
-         f'{ITEM_KNN} no longer has max_voters; nothing gives the same lists; the nearest is a '
-         'lower "neighbours"'),
+         f"{ITEM_KNN} no longer has max_voters; no other setting gives the same lists; the "
+         'nearest is a lower "neighbours"'),
         (ITEM_KNN, {"neighbours_of": "both"}, "",
-         f"{ITEM_KNN} no longer has neighbours_of = 'both'; nothing gives the same lists; "
-         'take "item" (the first of its two choices) or "candidate"'),
+         f"{ITEM_KNN} no longer has neighbours_of = 'both'; no other setting gives the same "
+         'lists; use "item" (the first of its two choices) or "candidate"'),
         (RANDOM, {"seed": 7}, "", f'{RANDOM} has no parameter "seed"; none is allowed here'),
         ("my_model:Model", {}, GOOD.replace("depth=1", "depth"),
          'my_model:Model needs the parameter "depth"; set it under params'),
@@ -120,8 +120,8 @@ def test_what_is_no_model_is_named(
         ("x = 1\ndef broken(:", "my_model cannot be imported: SyntaxError: invalid syntax "
          "({folder}/my_model.py, line 2)"),
         ("import nowhere_at_all",
-         "my_model needs the module nowhere_at_all, which is not installed; install the package "
-         "that has it, such as pip install nowhere_at_all"),
+         "my_model needs the module nowhere_at_all, which is not installed; install its package, "
+         "such as pip install nowhere_at_all"),
         ("import baselines.populr",
          "my_model needs the module baselines.populr, which is not installed; did you mean "
          '"baselines.popular"?'),
@@ -143,7 +143,7 @@ def test_a_helper_beside_the_config_is_found_as_the_hint_says(
     monkeypatch.chdir(folder)
     assert refused("my_model:Model", Path()) == (
         'model "mine": my_model needs the module my_helper, which is not installed; my_helper.py '
-        f"lies in {folder}, where Python does not look: put PYTHONPATH='{folder}' before the "
+        f"is in {folder}, but Python does not look there: put PYTHONPATH='{folder}' before the "
         "command"
     )
     monkeypatch.syspath_prepend(folder)

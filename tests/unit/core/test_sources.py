@@ -56,7 +56,7 @@ def test_a_helper_that_is_edited_has_changed_and_what_is_in_memory_is_unknown(fo
     assert changed(kept, folder) == "helped.py has changed"
     assert edited(names(folder)) == folder / "helped.py"
     load(folder)  # mine.py is run again, its helper is not
-    with refusal(UnknownSourceError, "helped.py was written or removed while it was in use"):
+    with refusal(UnknownSourceError, "helped.py was changed or removed while it was in use"):
         recorded(folder)
 
 
@@ -74,7 +74,7 @@ def test_what_is_imported_late_counts(folder: Path) -> None:
     importlib.import_module("late")
     assert len(recorded(folder)) == 3
     edit(folder, "late.py")
-    with refusal(UnknownSourceError, "late.py was written or removed while it was in use"):
+    with refusal(UnknownSourceError, "late.py was changed or removed while it was in use"):
         recorded(folder)
 
 
@@ -86,7 +86,7 @@ def test_a_helper_that_lies_elsewhere_now_is_another(
     small.write(folder / "first", {"helped.py": ""})
     monkeypatch.syspath_prepend(folder / "first")
     del sys.modules["helped"]  # as in another process
-    assert changed(kept, folder) == "helped is imported from another place"
+    assert changed(kept, folder) == "helped is now imported from another place"
 
 
 def test_a_folder_without_an_init_file_that_lies_elsewhere_now_is_another(
@@ -100,7 +100,7 @@ def test_a_folder_without_an_init_file_that_lies_elsewhere_now_is_another(
     for name in ("space", "space.helped"):
         del sys.modules[name]
     monkeypatch.syspath_prepend(folder / "first")
-    assert changed(kept, folder) == "space.helped is imported from another place"
+    assert changed(kept, folder) == "space.helped is now imported from another place"
 
 
 def test_of_a_module_in_an_archive_the_archive_counts(

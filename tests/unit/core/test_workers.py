@@ -14,7 +14,7 @@ from harness.core import sources
 from harness.core.errors import RecommenderError, UsageError
 from harness.core.workers import EndedError, Workers, threads_of
 
-REST = "the rest of its work is done by this one"
+REST = "this process does the rest of its work"
 started: list[Any] = []
 endings: dict[str, list[str]] = {}
 """How pools end that are asked for an item, each time."""
@@ -126,7 +126,7 @@ def test_a_worker_is_not_used_when_a_file_was_edited_after_its_import(
     monkeypatch.setattr(sources, "edited", lambda modules: Path("a.py"))
     assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "here"}
     assert caplog.messages == [
-        f"a worker process finds other code: a.py may have changed since its import: {REST}"
+        f"a worker process has other code: a.py may have changed since its import; {REST}"
     ]
 
 
@@ -136,7 +136,7 @@ def test_two_versions_of_a_module_are_never_in_one_run(
     """A worker opens and answers b with version 1; c there, and all here, would be of version 2."""
     versions = iter("1122")
     monkeypatch.setattr(sources, "digests", lambda: {"helper": next(versions, "2")})
-    with pytest.raises(RecommenderError, match="source of helper has changed during the run"):
+    with pytest.raises(RecommenderError, match="source of helper changed during the run"):
         results(workers, [["a"], ["b"], ["c"]])
 
 
@@ -156,7 +156,7 @@ def test_a_worker_that_is_of_no_use_is_not_used(
     assert list(done.items()) == [(item, "here") for item in "abcd"]
     (message,) = caplog.messages
     assert message.startswith(f"a worker process {why}")
-    assert message.endswith(f": {REST}")
+    assert message.endswith(f"; {REST}")
 
 
 def test_workers_that_end_before_they_are_asked_are_not_used(
@@ -165,7 +165,7 @@ def test_workers_that_end_before_they_are_asked_are_not_used(
     endings[""], endings["b"] = ["EXIT(1)"], ["SIGKILL(-9)"]
     assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "here"}
     assert caplog.messages == [
-        f"a worker process ended with status 1 before it was asked for anything: {REST}"
+        f"a worker process ended with status 1 before it started work; {REST}"
     ]
 
 
@@ -176,5 +176,6 @@ def test_a_machine_that_starts_no_processes_is_told(caplog: pytest.LogCaptureFix
     with Workers(1, none, patience=0) as workers:
         assert results(workers, [["a"], ["b"]]) == {"a": "here", "b": "here"}
     assert caplog.messages == [
-        f"a worker process cannot be started here (no semaphores; --jobs 1 needs none): {REST}"
+        "a worker process cannot be started here (no semaphores; --jobs 1 does not need one); "
+        f"{REST}"
     ]

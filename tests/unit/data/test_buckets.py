@@ -143,7 +143,7 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bucketing, "write", changed)
-        words = "log.csv: changed while events were read; run the"
+        words = "log.csv: changed while harness read the events; run the"
         with refusal(DataError, words), prepared(layout):
             pass
     with prepared(layout) as made:
@@ -173,7 +173,7 @@ def test_buckets_that_others_have_made_anew_meanwhile_are_not_read(tmp_path: Pat
     with prepared(layout_of(tmp_path)) as made:
         made.folder.rename(tmp_path / "before")
         shutil.copytree(tmp_path / "before", made.folder)
-        with refusal(DataError, "another process made these buckets anew", "run the command again"):
+        with refusal(DataError, "another process replaced these buckets", "run the command again"):
             all_rows(made)
 
 
@@ -189,7 +189,7 @@ def test_a_disk_too_small_is_told_before(tmp_path: Path, monkeypatch: pytest.Mon
     layout = layout_of(tmp_path)
     monkeypatch.setattr(buckets, "estimated_rows", lambda _: 5_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=199_900_000))
-    needed = "the disk has 0.2 GB free; the buckets of users need about 0.2 GB; make room"
+    needed = "the disk has 0.2 GB free; the buckets of users need about 0.2 GB; free some"
     place = "name a folder on another disk: HARNESS_CACHE_DIR=FOLDER harness run"
     with refusal(DataError, needed, place), prepared(layout, lambda _: pytest.fail("is read")):
         pass
@@ -208,14 +208,14 @@ def test_a_cache_that_cannot_be_used_is_named_and_so_is_the_place_instead(
         place = Path(tempfile.gettempdir()).resolve()
         assert (len(all_rows(made)), made.folder.resolve().parent) == (5, place)
     assert not made.folder.exists()
-    place = f"buckets are made in {tempfile.gettempdir()} and not kept"
+    place = f"buckets go to {tempfile.gettempdir()}, and harness does not keep them"
     assert caplog.messages == [f"{tmp_path}/file: cannot be used; {place}"]
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
     with refusal(DataError, "TMPDIR=FOLDER harness run"), prepared(layout):
         pass
 
 
-IN_FULL = ["disk is full; the buckets", "make room", "CACHE_DIR"]
+IN_FULL = ["disk is full; the buckets", "free some disk space", "CACHE_DIR"]
 NO_SPACE = "No space left on device"
 
 
@@ -227,7 +227,7 @@ NO_SPACE = "No space left on device"
         (pl.DataFrame, "write_ipc",
          pl.exceptions.ComputeError(f"{NO_SPACE} (os error 28)"), IN_FULL),
         (np, "save", PermissionError(errno.EACCES, "Permission denied"),
-         ["buckets cannot be made there: Permission denied; run"]),
+         ["cannot write buckets there: Permission denied; run"]),
     ],
 )  # fmt: skip
 def test_a_disk_that_fails_is_named_and_the_next_command_starts_over(
@@ -252,7 +252,7 @@ def test_a_link_in_its_place_is_left(tmp_path: Path, caplog: pytest.LogCaptureFi
     with prepared(layout) as made:
         assert len(all_rows(made)) == 5
     assert (victim / "letter.txt").read_text() == "dear"
-    assert "cannot be used; buckets are made in" in caplog.text
+    assert "cannot be used; buckets go to" in caplog.text
 
 
 def test_rows_are_estimated_without_reading_them(tmp_path: Path) -> None:

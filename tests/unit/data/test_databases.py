@@ -82,7 +82,7 @@ def test_a_missing_table_and_column_are_named(tmp_path: Path, kind: str) -> None
     for events, keys, words in (
         (f"{name}::logs", {}, [f'{name}: no table "logs"; the database has: log, seen', '"log"?']),
         (f"{name}::zzz", {}, [f'{name}: no table "zzz"', f'{name}::log"']),
-        (name, {}, [f"{name}: which table is not said; the database has: log, seen"]),
+        (name, {}, [f"{name}: no table is named; the database has: log, seen"]),
         (f"{name}::log", {"user": "usr"},
          [f'{name}::log: no column "usr"; the table has: user, item, time', 'mean "user"?']),
     ):  # fmt: skip
@@ -93,7 +93,7 @@ def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("user,item,time\n")
     sqlite3.connect(tmp_path / "empty.db").execute("VACUUM").connection.close()
     for events, words in (
-        ("log.csv::log", "log.csv: is no database of DuckDB or SQLite, by its first bytes"),
+        ("log.csv::log", "log.csv: not a DuckDB or SQLite database"),
         ("none.db::log", "none.db: no such file\nthe folder "),
         ("empty.db::log", "empty.db: the database has no tables"),
     ):
@@ -123,7 +123,7 @@ def test_the_row_of_a_fault(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize(("value", "held"), [("1.5", "a float"), ("x'00'", "bytes")])
 def test_values_of_sqlite_that_keep_no_ids_apart(tmp_path: Path, value: str, held: str) -> None:
     name = write(tmp_path, "sqlite", f"INSERT INTO log VALUES ('a', {value}, '1970-01-01')")
-    words = f'row 4, column "item": found {held}, which cannot keep ids apart; write ids as text'
+    words = f'row 4, column "item": found {held}, which cannot tell ids apart; write ids as text'
     refused(tmp_path, f"{name}::log: {words}", events=f"{name}::log")
     with refusal(DataError, words):
         attributes.read(AttributeTable(Table(tmp_path / f"{name}::log"), id="item"))
@@ -152,7 +152,7 @@ def test_ids_of_duckdbs_types(tmp_path: Path, kind: str, text: str) -> None:
 @pytest.mark.parametrize("kind", ["DOUBLE", "INTEGER[]", "STRUCT(a INTEGER)", "BLOB"])
 def test_columns_of_duckdb_that_keep_no_ids_apart(tmp_path: Path, kind: str) -> None:
     table = duckdb_of(tmp_path, f"CAST(NULL AS {kind})")
-    refused(tmp_path, f'{table}: column "user" holds', "which cannot keep ids apart", events=table)
+    refused(tmp_path, f'{table}: column "user" holds', "which cannot tell ids apart", events=table)
 
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "DATE"])
@@ -217,7 +217,7 @@ def test_attributes_of_a_table(tmp_path: Path, kind: str) -> None:
 
 def test_rows_of_a_table_have_no_order(tmp_path: Path) -> None:
     layout = log(tmp_path, events="shop.db::log").with_events(numbered=True)
-    with refusal(UsageError, "a table of a database, whose rows have no order", '"shuffle"'):
+    with refusal(UsageError, "a table of a database, and its rows have no order", '"shuffle"'):
         refuse_rows_without_order(layout, LastNSplit(strategy="last_n", n=1, ties="file"))
 
 

@@ -34,7 +34,7 @@ def test_a_name_that_is_not_known() -> None:
     for name, words in (
         ("ML-25M", 'did you mean "ml-25m"?'),
         ("netflix", "allowed: ml-100k, ml-1m, ml-10m, ml-20m, ml-25m, ml-32m"),
-        ("ml-latest-small", "GroupLens changes it now and then"),
+        ("ml-latest-small", "GroupLens changes it from time to time"),
     ):
         with refusal(UsageError, f'has no "{name}"', words):
             known(name)
@@ -78,5 +78,5 @@ def test_a_file_in_its_place_is_refused(place: Place) -> None:
 
 @pytest.mark.parametrize("folder", [".", "..", "/", "new/.."])
 def test_a_folder_without_a_name_is_refused(folder: str, place: Place, here: Path) -> None:
-    with refusal(UsageError, "name a folder to make with --out"):
+    with refusal(UsageError, "is not a folder; name another with --out"):
         replace(place, folder=Path(folder)).is_filled()

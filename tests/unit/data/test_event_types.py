@@ -142,12 +142,12 @@ def test_dates_bound_times_however_these_are_written(
         keys = {"events": events, "time_format": time_format}
         day = date(2020, 1, 1)
         assert len(read(tmp_path, where={"time": {"min": day, "max": day}}, **keys).events) == 1
-        with refusal(DataError, "none of 1 row has time >= 2020-01-02; look at [data] where"):
+        with refusal(DataError, "none of 1 row has time >= 2020-01-02; check [data] where"):
             read(tmp_path, where={"time": {"min": date(2020, 1, 2)}}, **keys)
 
 
 def test_dates_bound_the_column_of_times_alone(tmp_path: Path) -> None:
-    with refusal(UsageError, "[data] where stars: dates bound the column of times, time"):
+    with refusal(UsageError, "[data] where stars: dates are limits for the column of times, time"):
         read(tmp_path, where={"stars": {"min": date(2020, 1, 1)}})
 
 
@@ -178,7 +178,7 @@ def test_a_given_split_tells_its_tables_apart_and_not_its_types(tmp_path: Path) 
     [
         (",1", ['column "event": found an empty value', "an event type"]),
         ("view,", ['column "stars": found an empty value, expected a number', "where = { stars"]),
-        ("view,good", ['column "stars": found "good", expected a number; mend it, or list the '
+        ("view,good", ['column "stars": found "good", expected a number; fix it, or list the '
                        'texts of the rows to keep: where = { stars = ["1", "2.5"] } under [data]']),
         ("view,NaN", ['found "NaN"', "where = { stars = { min = 0 } } under [data] leaves"]),
     ],
@@ -230,7 +230,7 @@ def test_what_was_meant(tmp_path: Path, events: str) -> None:
         ({"stars": {"min": 9}}, 'column "stars" holds 1, 4.5, -2, 0'),
         ({"event": "cart", "user": "ANN"}, 'column "user" holds ann, bob; did you mean "ann"?'),
         ({"event": "cart", "user": "ann"},
-         "none of 4 rows has event = cart, user = ann; look at [data] where"),
+         "none of 4 rows has event = cart, user = ann; check [data] where"),
     ):  # fmt: skip
         with pytest.raises(DataError) as raised:
             read(tmp_path, inferred=False, where=where, events=events)

@@ -57,21 +57,21 @@ def test_lists_of_other_lengths_are_named_with_their_row(tmp_path: Path) -> None
     frame = pl.DataFrame(SEQUENTIAL | {"ts": [[0, 1], [], [1, 2]]})
     frame.write_parquet(tmp_path / "log.parquet")
     for name, unit in (("log.parquet", "row"), (lines(tmp_path, frame.to_dicts()), "line")):
-        words = '3: "is" has 1 elements and "ts" has 2; expected as many'
+        words = '3: "is" has 1 elements and "ts" has 2; expected the same number'
         refused(tmp_path, f"{name}: {unit} {words}", events=name, **LISTS)
 
 
-NO_ID = "which cannot keep ids apart"
+NO_ID = "which cannot tell ids apart"
 
 
 @pytest.mark.parametrize(
     ("objects", "keys", "words"),
     [
         ([GOOD, "not json\n"], {},
-         "line 2 is no JSON: Expecting value at character 1; expected an object"),
-        ([GOOD, "[1]\n"], {}, "line 2 is no JSON object; expected one a line; found '[1]'"),
+         "line 2 is not JSON: Expecting value at character 1; expected one object"),
+        ([GOOD, "[1]\n"], {}, "line 2 is not a JSON object; expected one per line; found '[1]'"),
         ([GOOD, "[" * 100_000 + "\n"], {},
-         "line 2 is no JSON that can be read; expected an object a line"),
+         "line 2 is JSON that cannot be read; expected one object per line"),
         ([GOOD, GOOD | {"item": 1.0}, GOOD], {}, f'line 2, column "item": found 1.0, {NO_ID}'),
         ([GOOD, GOOD | {"item": {}}, GOOD], {}, f'line 2, column "item": found {{}}, {NO_ID}'),
         ([GOOD, GOOD | {"time": "never"}], {},
@@ -88,21 +88,21 @@ NO_ID = "which cannot keep ids apart"
         ([*SESSIONS, {"session": 1, "events": [{"aid": 1.5, "ts": 2}]}], OTTO,
          f'line 3, column "aid": found 1.5, {NO_ID}'),
         ([SESSIONS[0], "\n", {"session": 7}], OTTO,
-         'line 3: "events" is missing; expected a list, []'),
+         'line 3: "events" is missing; expected a list, or []'),
         ([{"session": 1, "aid": 2, "events": [{"aid": 1, "ts": 2}]}], OTTO,
-         'rows: "aid" is a column, and stands in the records of "events" too'),
+         'rows: "aid" is a column and also a field in "events"'),
         (SESSIONS, OTTO | {"user": "usr"}, 'log.jsonl: no column "usr"; the file has: session, a'),
         (SESSIONS, OTTO | {"rows": "session"},
          'line 1, column "session": found 7, expected a list'),
         (SESSIONS, OTTO | {"rows": "event"},
-         '[data] rows: "event" is no column of lists; did you mean "events"?'),
+         '[data] rows: "event" is not a column of lists; did you mean "events"?'),
         (SESSIONS, OTTO | {"rows": None},
-         'no column "aid"; the file has: session, events\nthe lists of "events" have it: '
-         'rows = "events" under [data] makes rows of them'),
+         'no column "aid"; the file has: session, events\nit is a field in the lists of '
+         '"events": rows = "events" under [data] makes rows of them'),
         ([GOOD | {"time": 5}], {}, '; set time_format = "epoch_s" or "epoch_ms" under [data]'),
         ([json.dumps(SESSIONS)], OTTO,
-         "log.jsonl: line 1 begins a JSON array; write each of its objects on"),
-        ([], OTTO, "log.jsonl: the file is empty; expected an object a line"),
+         "log.jsonl: line 1 starts a JSON array; write one object per line"),
+        ([], OTTO, "log.jsonl: the file is empty; expected one object per line"),
     ],
 )  # fmt: skip
 def test_faults(
@@ -116,21 +116,25 @@ def test_faults(
 
 def test_ids_in_lists_of_parquet_need_rows(tmp_path: Path) -> None:
     pl.DataFrame(SEQUENTIAL).write_parquet(tmp_path / "log.parquet")
-    words = f'column "is" holds lists, {NO_ID}; where its elements are ids, rows = "is" '
-    with refusal(DataError, f"{words}under [data] makes rows of them"):
+    words = f'column "is" holds lists, {NO_ID}; if its elements are ids, rows = "is" '
+    with refusal(DataError, f"{words}under [data] makes one row per"):
         load(log(tmp_path, events="log.parquet", **LISTS | {"rows": None}))
 
 
 def test_lists_are_in_json_lines_and_parquet_alone(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("session,events\n1,2\n")
-    refused(tmp_path, "log.csv: [data] rows names lists, which JSON lines (.jsonl) and Par", **OTTO)
+    refused(
+        tmp_path, "log.csv: [data] rows names lists, which only JSON lines (.jsonl) and Par", **OTTO
+    )
 
 
 def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_source, "LONGEST", 100)
     monkeypatch.setattr(json_source, "SIZE", 50)
     name = lines(tmp_path, [GOOD, GOOD | {"note": "x" * 200}])
-    refused(tmp_path, "log.jsonl: a line is longer than 100 bytes; look at what ends", events=name)
+    refused(
+        tmp_path, "log.jsonl: a line is longer than 100 bytes; check the line ends", events=name
+    )
 
 
 @pytest.mark.parametrize("text", ["null", "[1.5, 2]", '"a"'])

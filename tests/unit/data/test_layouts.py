@@ -111,7 +111,7 @@ def test_faults_of_tables(tmp_path: Path) -> None:
         ("hm", {"transactions_train": BOTH_FORMS, "articles": ARTICLES + "706016001,1\n"},
          ['such as "706016001"', "restore_zeros"]),
         ("hm", {"articles": ARTICLES + "0706016001,1\n"},
-         ['the id "0706016001" stands in more than one row']),
+         ['the id "0706016001" is in more than one row']),
         ("ponpare", {"coupon_list_train": SOON},
          ['coupon_list_train.csv: line 3, column "DISPFROM"', "soon"]),
     ):  # fmt: skip
@@ -165,14 +165,15 @@ def but(old: str, new: str) -> str:
         (but('"what"', "5"), "sales.txt: item is 5; expected a column"),
         (EMPTY.format("()"), "events is (); expected a tuple of events(…)"),
         (EMPTY.format("('sales.txt',)"), "events holds 'sales.txt'; expected events(…)"),
-        (but("%d.%m.%Y", "german"), "sales.txt: time_format = 'german' is no format; allowed: iso"),
+        (but("%d.%m.%Y", "german"), "sales.txt: time_format = 'german' is not a format; allowed: "
+                                    "iso"),
         (but('"what"', '"who"'), 'sales.txt: user and item are both the column "who"'),
         (but('"shop"', '"shop", candidates="all"'), "candidates is 'all'; allowed: catalogue, sh"),
         (but('"shop"', '"shop", candidates="catalogue"'),
          'candidates is "catalogue", which needs items=attributes(…)'),
         (but('time="at"', "time=None"), "sales.txt: time is None; expected a column"),
         (but('";"', '""'), "sales.txt: separator: found '', expected one character"),
-        (but('"sale"', '"sale", where="paid"'), "where is 'paid'; expected columns and what th"),
+        (but('"sale"', '"sale", where="paid"'), "where is 'paid'; expected columns and their v"),
         (but('"shop"', '"shop", items="items.csv"'), "items is 'items.csv'; expected attributes("),
     ],
 )  # fmt: skip
@@ -197,7 +198,7 @@ def test_a_table_that_lost_its_zeros_is_told_from_another_column(tmp_path: Path)
     small.write(tmp_path, {"log.csv": log, "items.csv": "item,kind\n7,x\n"})
     tables = events("log.csv", user="user", item="item", time="time")
     shop = Layout("shop", (tables,), items=attributes("items.csv", id="item"))
-    with refusal(DataError, 'events have "07", the table has "7"; they differ by zeros in front'):
+    with refusal(DataError, 'events have "07", the table has "7"; they differ by leading zeros'):
         check_layout(shop, tmp_path)
 
 
@@ -207,9 +208,9 @@ def test_ids_of_a_table_that_lost_zeros_are_noted_where_others_match(tmp_path: P
     small.write(tmp_path, {"items.csv": "item\n100\n1000\n300\na1\n"})
     config = small.config(tmp_path, log=log, data={"items": "items.csv"})
     assert load(config.layout()).notes == (
-        'items.csv: 1 of 4 ids in column "item" is that of an event but for zeros in front, such '
-        'as "100", where the events have "0100": zeros in front are lost where ids are saved as '
-        "numbers: write them as texts in both files",
+        'items.csv: 1 of 4 ids in column "item" is that of an event without leading zeros, such '
+        'as "100", but the events have "0100": leading zeros are lost if ids are saved as '
+        "numbers: write ids as text in both files",
     )
 
 

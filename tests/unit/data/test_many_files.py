@@ -51,9 +51,12 @@ def test_a_folder_with_the_signs_of_patterns_is_itself(tmp_path: Path) -> None:
 def test_patterns_that_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"a.csv": HEADER, "a.csv.gz": ""})
     for pattern, words in (
-        ("2021-*.csv", ["2021-*.csv", "no file fits this pattern", "holds: ", "a.csv", "** for"]),
+        (
+            "2021-*.csv",
+            ["2021-*.csv", "no file matches this pattern", " has: ", "a.csv", "** any"],
+        ),
         ("none/*.csv", ["the folder ", "none does not exist"]),
-        ("a*", ["a.csv.gz: stands beside a.csv; keep one of the two"]),
+        ("a*", ["a.csv.gz: is next to a.csv; keep one of the two"]),
     ):
         with refusal(DataError, *words):
             parts_of(Table(tmp_path / pattern))
@@ -95,9 +98,9 @@ def test_text_has_the_columns_of_its_folders_below_the_one_that_is_named(tmp_pat
         ("item=__HIVE_DEFAULT_PARTITION__/0.csv", "user,time\na,2020-01-01\n",
          '0.csv: line 2, column "item": found an empty value'),
         ("user=a/0.parquet", "user,item\na,x\n",
-         'the column "user" stands in the file and in the name of its folder'),
+         'the column "user" is in the file and in the name of its folder'),
         ("time=2020-01-01/time=2020-01-02/0.parquet", "user,item\na,x\n",
-         '0.parquet: two of its folders say "time"'),
+         '0.parquet: two of its folders name "time"'),
     ],
 )  # fmt: skip
 def test_faults_in_such_folders(tmp_path: Path, name: str, content: str, words: str) -> None:

@@ -25,8 +25,8 @@ ann,a,2020-01-04
 nana,\\N,2020-01-05
 """
 WORDS = (
-    'of 6 events the user "NULL" has 2, the user "nan" 1, the item "N/A" 1 and the item "\\N" 1: '
-    "if these are missing values, "
+    'of 6 events the user "NULL" has 2, the user "nan" 1, the item "N/A" 1 and the item "\\N" 1. '
+    "If these are missing values, "
 )
 
 
@@ -45,7 +45,7 @@ def test_words_for_missing_ids_are_noted_with_what_leaves_them_out(
     tmp_path: Path, where: dict[str, Any]
 ) -> None:
     (note,) = notes(tmp_path, LOG, where=where)
-    place = "under [data]" + (", in place of the one that is there," if where else "")
+    place = "under [data]" + (", instead of the one there," if where else "")
     text = note.removeprefix(WORDS).removesuffix(f" {place} leaves them out")
     left_out = tomllib.loads(text)["where"]
     assert left_out == {
@@ -59,11 +59,11 @@ def test_words_for_missing_ids_are_noted_with_what_leaves_them_out(
 @pytest.mark.parametrize(
     ("items", "noted"),
     [
-        ("011 012 13", '1 of 3 item ids is a shorter number without zeros in front, such as "13", '
-                       'and 2 have 3 digits with them, such as "011": '),
+        ("011 012 13", '1 of 3 item ids is a shorter number without leading zeros, such as "13", '
+                       'and 2 have 3 digits with them, such as "011". '),
         ("011 012 0 0b 13 7 c", ""),  # as many without as with
         ("007 07 7 13 113",
-         '1 of 5 item ids stands with zeros in front, too, such as "7" and "007": '),
+         '1 of 5 item ids stands with leading zeros, too, such as "7" and "007". '),
         ("011 012 113 0", ""),
         ("1 2 13", ""),
     ],
@@ -81,7 +81,7 @@ def test_tables_that_name_a_column_otherwise_are_to_be_mended(tmp_path: Path) ->
     keys = {"layout": "mine:Shop", "path": ".", "cache": False}
     (note,) = load(config_.parse(small.values() | {"data": keys}, tmp_path).layout()).notes
     assert note.startswith('of 7 events the user "NA" has 1, the user "NULL" 2,')
-    assert note.endswith("if these are missing values, remove them from the files of the log")
+    assert note.endswith("If these are missing values, remove them from the files of the log")
 
 
 def equal(rows: str, head: str = HEAD) -> str:
@@ -115,7 +115,7 @@ def test_rows_that_stand_twice(
     found = [note for note in notes(tmp_path, log, **data) if "equal" in note]
     expected = f"{repeated} equal to {'another one' if 'is' in repeated else 'others'} (the same"
     assert [note.startswith(expected) for note in found] == ([True] if repeated else [])
-    assert all(f" {same}), and each counts: if rows were" in note for note in found)
+    assert all(f" {same}), and each counts. If rows were" in note for note in found)
 
 
 def test_rows_in_the_order_of_the_file_are_compared_by_value_too(tmp_path: Path) -> None:
@@ -176,15 +176,15 @@ def test_event_types_that_the_config_does_not_name_are_noted(tmp_path: Path) -> 
     """Of a log, and of the held-out events of a given split, whose training log has none."""
     log = bought("event_type", "view cart view")
     (note,) = notes(tmp_path, log)
-    assert note.startswith('log.csv: every row counts, whatever column "event_type" holds; if ')
-    assert note.endswith("kind = 'event_type' names it, and hits under [evaluation] says which")
+    assert note.startswith('log.csv: every row counts, with any value of column "event_type". If ')
+    assert note.endswith("kind = 'event_type' names it, and [evaluation] hits chooses the types")
     assert notes(tmp_path, log, kind="event_type") == ("event types: cart, view",)
     small.write(tmp_path, {"later.csv": log})
     split = {"strategy": "given", "valid": "later.csv"}
     train = bought("price", "3 3")
     (note,) = load(small.config(tmp_path, log=train, split=split).layout()).notes
     assert note.startswith("later.csv: every row counts")
-    assert note.endswith("if only some event types are hits, keep only these in the file")
+    assert note.endswith("If only some event types are hits, keep only these in the file")
 
 
 def test_a_config_that_names_such_a_column_is_taken_at_its_word(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_held_out_rows_that_may_be_no_hits_are_refused(
         found = load(small.config(tmp_path, log=train, split=split, data=data).layout())
         return int((found.events.kind == 1).sum())
 
-    words = 'later.csv: column "label" holds 0 or less in 1 of 3 events, which may say that an item'
+    words = 'later.csv: column "label" holds 0 or less in 1 of 3 events; this may mean that an item'
     with refusal(DataError, words, *cures) as caught:
         held_out()
     _, *hints = str(caught.value).splitlines()

@@ -44,7 +44,7 @@ def test_packed_files_hold_the_same_events(tmp_path: Path) -> None:
     assert rows(log(tmp_path)) == EVENTS
     with zipfile.ZipFile(tmp_path / "log.csv.zip", "a") as archive:
         archive.writestr("b.csv", "x")
-    refused(tmp_path, "log.csv.zip: holds other than one file (log.csv, b.csv); ")
+    refused(tmp_path, "log.csv.zip: must contain exactly one file (found log.csv, b.csv)")
 
 
 @pytest.mark.parametrize("name", ["log.csv.gz", "log.csv.zip"])
@@ -82,7 +82,7 @@ def test_what_is_wrong_in_parquet_is_named(tmp_path: Path) -> None:
 def test_text_that_is_named_parquet_is_refused(tmp_path: Path, packed: str) -> None:
     path = tmp_path / f"log.parquet{packed}"
     path.write_bytes(gzip.compress(TEXT.encode()) if packed else TEXT.encode())
-    words = f"is no Parquet file and looks like text; rename it log.csv{packed}"
+    words = f"not a Parquet file; it looks like text. Rename it log.csv{packed}"
     refused(tmp_path, f"log.parquet{packed}: {words}", events="log.parquet")
     path.rename(tmp_path / f"log.csv{packed}")
     assert rows(log(tmp_path)) == EVENTS
@@ -98,8 +98,8 @@ def test_how_text_is_written_is_said_of_text_alone(
     frame, (key,) = pl.read_csv(TEXT.encode(), try_parse_dates=True), said
     write = frame.write_parquet if kind == "Parquet" else frame.write_ndjson
     write(tmp_path / name)
-    words = f"{name}: [data] {key} says how text is written, and this is {kind}"
-    refused(tmp_path, words, "leave it out", events=name, **said)
+    words = f"{name}: [data] {key} is for text files, but this is {kind}"
+    refused(tmp_path, words, "remove it", events=name, **said)
     assert rows(log(tmp_path, events=name)) == EVENTS
 
 
@@ -160,7 +160,7 @@ def test_a_table_is_quoted_as_the_events_unless_it_says_otherwise(
     users = {"file": "users.csv", "separator": ";", **users}
     table: Any = config(tmp_path, users=users, **data).layout().users
     if names is None:
-        with refusal(DataError, "line 2: text stands behind", "quote = false within users = {"):
+        with refusal(DataError, "line 2: there is text after", "quote = false within users = {"):
             attributes.read(table)
     else:
         assert attributes.read(table)["name"].to_list() == names
@@ -175,8 +175,11 @@ def test_keys_of_a_table_are_checked(tmp_path: Path) -> None:
         ({"file": "a", "encoding": "latin1"}, "encoding = 'latin1'; did you mean \"latin-1\"?"),
         (5, "[data] items: found 5; expected keys with values"),
         (ITEMS | {"separator": '"'}, "items.separator: found '\"', expected one character"),
-        (ITEMS | {"escape": "\\"}, "items.separator: found '::'; escape goes with another one of"),
-        (ITEMS | {"header": []}, "items.header: a file without a header line needs the names"),
+        (ITEMS | {"escape": "\\"}, "items.separator: found '::'; escape needs a separator of"),
+        (
+            ITEMS | {"header": []},
+            "items.header: a file without a header line needs its column names",
+        ),
     ):
         with refusal(UsageError, words):
             config(tmp_path, items=items).layout()
@@ -206,7 +209,7 @@ def test_a_table_is_told_where_it_is_declared(tmp_path: Path, items: Any, words:
 def test_a_table_of_a_layout_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "movies.csv").write_bytes(b"item,title\n1,Caf\xe9\n")
     layout: Any = Layout("own", (), items=layout_attributes("movies.csv", id="item"))
-    words = 'set encoding = "latin-1" or "cp1252" in its events(…) or attributes(…), where the lay'
+    words = 'set encoding = "latin-1" or "cp1252" in events(…) or attributes(…) of your lay'
     with refusal(DataError, words):
         attributes.read(layout.within(tmp_path).items)
 

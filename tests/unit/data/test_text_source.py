@@ -230,39 +230,39 @@ GERMAN = {"time_format": "%d.%m.%Y"}
     ("keys", "content", "words"),
     [
         # Lines
-        ({}, HEADER + 'a,x,1970-01-01,n\nb,"y,1970-01-01,n\n', "line 3: a quote is opened and ne"),
-        ({}, HEADER + 'a,x,1970-01-01,n\n"b"b,y,1970-01-01,n\n', "line 3: text stands behind a c"),
+        ({}, HEADER + 'a,x,1970-01-01,n\nb,"y,1970-01-01,n\n', "line 3: a quote is opened but ne"),
+        ({}, HEADER + 'a,x,1970-01-01,n\n"b"b,y,1970-01-01,n\n', "line 3: there is text after a c"),
         ({}, HEADER + '"a\n",x,1970-01-01,n\nb,y,1970-01-01\n', "line 4 has 3 fields, expected 4"),
         ({}, HEADER + '"a\x1f",x,1970-01-01,n\n', "line 2 holds a control character (0x1A, 0x1E"),
         ({}, HEADER + "a,x,1970-01-01,n\n\na,x\n",
          "line 4 has 2 fields, expected 4 (user, item, time, note); "
          'bad_lines = "drop" under [data] leaves such lines out'),
         ({}, HEADER + 'a,x,1970-01-01,"b"b\n',
-         "where quotes are letters, set quote = false under [data]; where a backslash stands "
-         'before them, set escape = "\\\\" under [data]; bad_lines = "drop" under [data] leaves'),
+         "if quotes are ordinary characters, set quote = false under [data]; if a backslash is "
+         'before quotes, set escape = "\\\\" under [data]; bad_lines = "drop" under [data] leaves'),
         # Of two faults the first line is told, and of one line the fault of the whole line.
         ({}, HEADER + "a,x,bad,n\n,x,1970-01-01,n\n", 'line 2, column "time": found "bad"'),
         # Headers
-        ({}, "", "the file is empty or begins with a blank line; expected a table"),
+        ({}, "", "the file is empty or starts with a blank line; expected a table"),
         ({}, THREE, "the table has no rows"),
         ({}, "users,item,time\na,x,2020-01-01\n",
          'line 1: no column "user"; the file has: users, item, time\ndid you mean "users"?'),
         ({}, "user,item,time,time\na,x,2020-01-01,2020-01-02\n",
-         'the column "time" stands twice; name each once; where the file has no header line, name '
-         'its columns: header = ["…", "…"] under [data]'),
+         'the column "time" is there twice; name each column once; if the file has no header '
+         'line, name its columns: header = ["…", "…"] under [data]'),
         ({}, "ann,x,2020-01-01\n", "no header line, name its columns: header = ["),
         ({}, "user;item;time\na;x;2020-01-01\n", 'set separator = ";" under [data]'),
         ({}, "user::item::time\na::x::1\n",
-         'fields seem to be separated otherwise: set separator = "::" under [data]'),
+         'the separator seems to be another: set separator = "::" under [data]'),
         ({}, EXCEL, "Excel wrote line 1, 'sep=;': remove it, and set separator = \";\" under"),
         # Ids and times
         ({}, THREE + "a,x,2020-02-30\n",
-         'found "2020-02-30", expected an ISO time (%Y-%m-%d, all written alike) of a day that'),
+         'found "2020-02-30", expected an ISO time (%Y-%m-%d, all written alike) of a real date'),
         ({}, THREE + "a,x,01.10.2025 00:01\n", 'time_format = "%d.%m.%Y %H:%M"'),
         (COLUMNS, "a::x::4::1\n",
          'separated by "::" they are 4: set separator = "::" under [data] (or --set \'data.sep'),
         (COLUMNS, "a\tx\t4\t1\n", 'by "\\t" they are 4: set separator = "\\t" under [data]'),
-        (COLUMNS, "a x 4 1\n", 'look at what stands between fields, which is no ","'),
+        (COLUMNS, "a x 4 1\n", 'check the separator, which is not ","'),
         (COLUMNS, "a,x|b|c|d,4,1,5\n",
          "line 1 has 5 fields, but [data] header names 4 (user, item, stars, time); name every"),
         (DOUBLE, "a::x::4::1\na::x::4\n", "line 2 has 3 fields, expected 4 (user, item, stars"),

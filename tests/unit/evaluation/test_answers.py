@@ -70,7 +70,7 @@ class Reuses(Model):
 MESSAGES = {
     # Ann's b was seen, so bob is the first who is evaluated; he has b and c.
     "Seen": r'model "mine", user bob, rank 2: found 1; .*excluded',
-    "Repeats": r'model "mine", user cid, rank 2: found 3; the item stands twice.*1 of 2 users',
+    "Repeats": r'model "mine", user cid, rank 2: found 3; the item is in the list twice.*1 of 2',
     "Raises": r'model "mine" raised in recommend, first for user bob: KeyError: .no bob',
     "Leaves": r'model "mine" raised in recommend, first for user bob: SystemExit',
     "Writes": r'model "mine" raised in recommend.*ValueError: .*read-only',

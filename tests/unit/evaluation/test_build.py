@@ -137,7 +137,7 @@ def test_what_takes_no_parts_or_has_none_is_refused(tmp_path: Path) -> None:
     told = 'model "popular": baselines.popular:Popular has no parameter "models"; '
     with refusal(UsageError, told):
         shared(tmp_path, small.POPULAR | {"of": ["one"]}, part("one"))
-    told = 'model "whole": baselines.fill:Fill is made of other models; name them under of'
+    told = 'model "whole": baselines.fill:Fill combines other models; name them in of'
     with refusal(UsageError, told):
         shared(tmp_path, {"name": "whole", "use": "baselines.fill:Fill"})
 
@@ -149,5 +149,5 @@ GONE = [("use", "First", 'write "my_model:First"'), ("lists", "the lists of m", 
 def test_what_an_earlier_process_had_is_refused(
     tmp_path: Path, key: str, name: str, step: str
 ) -> None:
-    with refusal(UsageError, f"{name}: was given in Python", step, f'in place of "given:{name}"'):
+    with refusal(UsageError, f"{name}: is a Python object", step, f'in place of "given:{name}"'):
         shared(tmp_path, {"name": "m", key: f"given:{name}"})

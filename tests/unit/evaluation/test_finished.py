@@ -67,7 +67,9 @@ def test_answers_for_other_users_are_refused(tmp_path: Path) -> None:
     finished(config(tmp_path), keep=True)
     own = finished(config(tmp_path))
     fewer = make_task(small.config(tmp_path, log=small.LOG.replace("cid,a,2020-01-08\n", "")))
-    with refusal(DataError, 'model "popular"', "of another evaluation set; evaluate it anew: --fr"):
+    with refusal(
+        DataError, 'model "popular"', "from another evaluation set; evaluate it again with --fr"
+    ):
         own.answers["popular"](fewer)
 
 

@@ -48,14 +48,14 @@ def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
     text = "user,items\nann,zzz new b\nbob,b a a\ncid,new zzz c\n"
     notes, lists = answered(config(tmp_path, text))
     assert lists == [["", "new", "b"], ["b", "a", "a"], ["new", "", "c"]]
-    told = 'model "m": 4 positions hold items that are no candidates, and cannot hit'
-    assert notes == (told, 'model "m": SUB303 "a" stands in the list already')
+    told = 'model "m": 4 positions have items that are not candidates, so they cannot hit'
+    assert notes == (told, 'model "m": SUB303 "a" is already in the list')
 
 
 @pytest.mark.parametrize(
     ("text", "ann", "note"),
     [
-        ("user,rank,item\nann,1,\nann,2,b\nbob,1,a\n", [None, "b"], "SUB316 no item has the"),
+        ("user,rank,item\nann,1,\nann,2,b\nbob,1,a\n", [None, "b"], "SUB316 the rank before"),
         ("user,item\nann,\nann,b\nbob,a\n", ["b"], "SUB301 a row has no item"),
         ("user,item\nann,b\nbob,a\nann,a\n", ["b", "a"], "SUB319 the row of"),
         ("user,items\nann,zzz b\nbob,a\ncid,\n", ["", "b"], "1 position"),
@@ -67,7 +67,7 @@ def test_what_moves_items_in_a_file_is_told(
     notes, lists = answered(config(tmp_path, text))
     assert lists == [ann, ["a"], []]
     first, second = notes
-    assert first == 'model "m": 1 evaluated user has no list, and scores 0'
+    assert first == 'model "m": 1 evaluated user has no list, so it scores 0'
     assert second.startswith(f'model "m": {note}')
 
 
@@ -105,8 +105,8 @@ def test_a_file_with_errors_is_refused_as_score_refuses_it(tmp_path: Path) -> No
         answered(settings)
     assert problem.startswith("SUB203 ")
     assert str(caught.value) == (
-        f'model "m": {lists}: these lists have errors; mend them, or see all of them: '
-        f"harness validate {lists} --config {settings.file}\n{problem}"
+        f'model "m": {lists}: these lists have errors; fix them, or see all of them: harness '
+        f"validate {lists} --config {settings.file}\n{problem}"
     )
 
 

@@ -65,9 +65,9 @@ def test_a_run_that_needs_more_than_there_is_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="1,000,000 evaluated users"):  # a like fold is to come
         memory.require_memory(settings.model_copy(update={"fold": 1}), first, 0, 10**7, limit)
     assert str(refused.value) == (
-        "1,000,000 evaluated users with 4 lists each, and 10,000,000 events, need about 1.5 GB of "
-        "memory; 1.5 GB is free: ask for fewer repeats or metrics, evaluate some of the models "
-        "(--model, in Python models=), or allow more (--memory, memory=)"
+        "1,000,000 evaluated users with 4 lists each, and 10,000,000 events, need about 1.5 GB "
+        "of memory; 1.5 GB is free. Use fewer repeats or metrics, choose some of the models "
+        "(--model, in Python models=), or allow more memory (--memory, memory=)"
     )
 
 
@@ -86,7 +86,7 @@ def test_what_is_free_is_what_the_system_or_its_container_has(tmp_path: Path) ->
 def test_jobs_are_a_whole_number(jobs: Any) -> None:
     with pytest.raises(UsageError) as refused:
         processes(jobs, (), None)
-    assert str(refused.value) == f"jobs is {jobs!r}; expected a whole number of processes, from 1"
+    assert str(refused.value) == f"jobs is {jobs!r}; expected a number of processes, 1 or more"
 
 
 def test_each_process_needs_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

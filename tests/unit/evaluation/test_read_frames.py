@@ -101,7 +101,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (PANDAS.set_index("user"), 'its index has "user", ', "give frame.reset_index()"),
     (PANDAS.set_index("time"), 'its index has "time": give frame.reset_index()'),
     (objects("user", ["ann", 1, *"bcdefg"]), 'column "user"', "row 1 (the first is 0)", "1 (int)"),
-    (changed(item=pl.Series([1.5] * 8)), 'column "item" holds', "cannot keep ids apart"),
+    (changed(item=pl.Series([1.5] * 8)), 'column "item" holds', "cannot tell ids apart"),
     (changed(user=pl.when(pl.col("item") != "c").then("user")), ROW_3, '"user"'),
     (DATES.with_columns(time=pl.when(pl.col("item") != "c").then("time")), ROW_3, '"time"'),
     (changed(time=pl.Series(["2020-01-01"] * 3 + ["soon"] * 5)), ROW_3, '"soon"'),
@@ -110,8 +110,8 @@ REFUSED: list[tuple[Any, ...]] = [
     (changed(time=pl.lit(7)), "holds numbers", "time_format"),
     (TEXT.head(0), "the events frame: the table has no rows"),
     (PANDAS.set_axis([0, 1, 2], axis=1), "found [0, 1, 2]", "frame.columns = ['0', '1', '2']"),
-    (TEXT.lazy().select("user", "itm"), "frame: the lazy frame cannot be worked out", '"itm"'),
-    (TEXT.lazy().cast({"item": pl.Int64}), "cannot be worked out", "'item'"),
+    (TEXT.lazy().select("user", "itm"), "frame: the lazy frame cannot be computed", '"itm"'),
+    (TEXT.lazy().cast({"item": pl.Int64}), "cannot be computed", "'item'"),
     (objects("user", [UUID(int=n) for n in range(8)]), "UUID values", 'frame["user"].astype(str)'),
     (PANDAS.assign(user=1j), 'the events frame: column "user" holds complex values'),
     (TEXT.to_dict(), "events: found dict; give a pandas, Polars or Arrow frame"),
@@ -128,13 +128,13 @@ def test_a_frame_that_cannot_be_used_is_refused(events: Any, words: list[str]) -
 
 def test_a_relation_that_cannot_be_worked_out_is_refused() -> None:
     relation = of_duckdb(TEXT).project("CAST(user AS INTEGER) AS user, item, time")
-    with refusal(DataError, "the events frame: the rows cannot be worked out: ", "ann"):
+    with refusal(DataError, "the events frame: the rows cannot be computed: ", "ann"):
         read(relation)
 
 
 @pytest.mark.parametrize("key", ["separator", "header", "encoding", "rows", "max_unpacked_gb"])
 def test_what_says_how_a_file_is_written_is_refused_with_a_frame(key: str) -> None:
-    with refusal(HarnessError, f"[data] {key} says how a file is written"):
+    with refusal(HarnessError, f"[data] {key} is for files"):
         read(TEXT, data={key: "any"})
 
 

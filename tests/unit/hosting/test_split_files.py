@@ -230,7 +230,9 @@ def test_each_fold_is_a_split_of_its_own(tmp_path: Path) -> None:
     folded = small.many(tmp_path, split={**rule, "folds": 2})
     harness.split(folded, tmp_path / "out")  # folds of an earlier split may be replaced
     small.write(tmp_path, {"out/fold-2/mine.csv": "mine"})
-    with refusal(UsageError, "out: exists and is no folder of harness split; choose another --out"):
+    with refusal(
+        UsageError, "out: exists and is not a folder of harness split; choose another --out"
+    ):
         harness.split(folded, tmp_path / "out")
 
 
@@ -245,12 +247,14 @@ def test_a_fold_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     config = small.config(tmp_path)
     small.write(tmp_path, {"out/train.csv": "mine"})
-    with refusal(UsageError, "out: exists and is no folder of harness split; choose another --out"):
+    with refusal(
+        UsageError, "out: exists and is not a folder of harness split; choose another --out"
+    ):
         harness.split(config, tmp_path / "out")
     assert texts(tmp_path / "out", "train.csv") == ["mine"]
     for share in (0.3, 0.5):  # its own may be replaced
         harness.split(config, tmp_path / "new", public_share=share)
-    with refusal(UsageError, "holds train.csv, which is read by this command and never touched"):
+    with refusal(UsageError, "holds train.csv, an input of this command"):
         harness.split(config_.read(tmp_path / "new" / "config.toml"), tmp_path / "new")
     assert list(tmp_path.glob(".*")) == []
 
@@ -287,9 +291,9 @@ def test_shares_that_are_refused(share: float | None, log: str, words: str, tmp_
     ("user", "item", "words"),
     [
         ("ann", "a b", "from a file; choose another: --set submission.separator=,"),
-        ("ann", "a|b", 'solution.csv would be read otherwise than it is: item "a|b" holds what'),
-        ("ann", "a\tb", "would be read otherwise than it is: item 'a\\tb' holds what may stand"),
-        ("ann", "[a]", 'item "[a]" holds what may stand between items or around them (a space,'),
+        ("ann", "a|b", 'solution.csv would be read back with other items: item "a|b" contains'),
+        ("ann", "a\tb", "would be read back with other items: item 'a\\tb' contains a separator"),
+        ("ann", "[a]", 'item "[a]" contains a separator, bracket or quote (a space,'),
         (" ann", "a", 'user " ann" begins or ends with a space'),
     ],
 )  # fmt: skip

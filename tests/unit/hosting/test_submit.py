@@ -74,7 +74,7 @@ def test_an_upload_learns_from_all_events(config: Config, tmp_path: Path) -> Non
     [
         ("populr", "out.csv", 0, 'no model "populr"; did you mean "popular"'),
         ("popular", "out.csv", 1, "no repeat 1; the last is 0"),
-        ("popular", "out.xlsx", 0, ".csv or a .csv.gz"),
+        ("popular", "out.xlsx", 0, ".csv or .csv.gz"),
         ("popular", "log.csv/out.csv", 0, "cannot be written"),
     ],
 )
@@ -87,7 +87,7 @@ def test_what_cannot_be_submitted(
 
 def test_what_is_shown_behind_the_window_is_unknown(tmp_path: Path) -> None:
     ponpare = config_.read(ROOT / "configs" / "demo-ponpare.toml")
-    with refusal(UsageError, "--all-events: the candidates are what is shown in the window"):
+    with refusal(UsageError, "--all-events: the candidates are the items shown in the window"):
         submit(ponpare, "popular", tmp_path / "out.csv", all_events=True)
 
 

@@ -77,7 +77,9 @@ def test_how_times_are_written(tmp_path: Path, written: str, expected: str | Non
 def test_dates_of_two_readings_are_refused_with_both(tmp_path: Path) -> None:
     text = f"{HEAD}\n" + "".join(f"u{n % 9},i,0{n % 3 + 1}/02/2020\n" for n in range(90))
     ways = '--time-format "%d/%m/%Y" or --time-format "%m/%d/%Y"'
-    with refusal(UsageError, f"read in 2 ways, and no row tells which is right; say it: {ways}"):
+    with refusal(
+        UsageError, f"read in 2 ways, and no row decides which is right; choose one: {ways}"
+    ):
         config_of(tmp_path, text)
     found = config_of(tmp_path, text, time_format="%m/%d/%Y")
     assert tomllib.loads(found.text)["data"]["time_format"] == "%m/%d/%Y"
@@ -105,8 +107,8 @@ def test_rows_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> No
         "time": {"not": ["n/a"], "max": date(2020, 1, 30)},
     }
     assert (
-        "# leaves out 1 row with nothing in user; 1 row with nothing in item; 2 rows with "
-        '"n/a" in time; 1 event from 2037-01-01 on, behind a long gap\n'
+        '# leaves out 1 row with nothing in user; 1 row with nothing in item; 2 rows with "n/a" '
+        "in time; 1 event from 2037-01-01 on, after a long gap\n"
     ) in found.text
     assert "# leaves out 1 line with damaged quotes, too few or too many fields\n" in found.text
     (note,) = (line for line in found.lines if line.startswith("note"))
@@ -172,23 +174,23 @@ def test_a_tab_file_without_a_header_needs_no_separator(tmp_path: Path) -> None:
     names = ["user", "item", "rating", "time"]
     values, told = guessed(tmp_path, text, header=names)
     assert (values["data"]["header"], values["data"]["separator"]) == (names, "\t")
-    assert "value      column rating may be one; it is not used" in told
+    assert "value      column rating may be a value; init does not use it" in told
     assert guessed(tmp_path, text, header=names, separator="\\t")[0] == values
 
 
 ODD = {
     log(HEAD, "u,{item},2020-01-{day:02}"): (
-        "note       there is one user: is that the column? --user-column names another"
+        "note       there is only one user: is this the right column? --user-column names another"
     ),
-    log("session_id,item,written"): "user       column session_id: a session counts as a user",
-    log("user,item,written,sent", f"{ROW},2020-01-01"): ("; sent may be one, too: --time-column"),
+    log("session_id,item,written"): "user       column session_id: each session counts as a user",
+    log("user,item,written,sent", f"{ROW},2020-01-01"): ("; sent may also be times: --time-column"),
     times("15778368{day:02}") + "u1,i1,0\n": (
         "note       360 events run from 2020-01-01 to 2020-01-01, and 1 event is on 1970-01-01, "
-        "before 18,261 days without any: if a missing time was written as 0 or as a default, "
+        "before 18,261 days without any. If a missing time was written as 0 or as a default, "
         "where = { time = { min = 2020-01-01 } } under [data] leaves it out"
     ),
     log(HEAD, "NA,{item},2020-01-{day:02}") + "u1,i1,2020-01-30\n": (
-        'note       of 361 events the user "NA" has 360: if these are missing values, where = '
+        'note       of 361 events the user "NA" has 360. If these are missing values, where = '
     ),
 }
 
@@ -205,7 +207,7 @@ def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
     assert values["data"]["kind"] == "event"
     assert values["evaluation"]["hits"] == ["play", "like"]
     types = "kind       column event, with play, like"
-    assert f"{types}: all count as hits; [evaluation] hits takes fewer" in told
+    assert f"{types}: all count as hits; [evaluation] hits can choose fewer" in told
     rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
     values, _ = guessed(tmp_path, views + rare)
     assert "kind" not in values["data"]
@@ -255,7 +257,7 @@ def test_only_the_last_step_of_a_funnel_is_truth(
         assert "  # only the last step of " in line
         whole = tomllib.loads("hits" + line.partition("; for all")[2].replace(":", " =", 1))
         assert set(whole["hits"]) == set(every) - never
-        assert " truth; [evaluation] hits takes others too" in told
+        assert " truth; [evaluation] hits can add others" in told
 
 
 def test_a_type_may_be_written_in_two_ways(tmp_path: Path) -> None:
@@ -270,7 +272,7 @@ def test_events_that_a_long_gap_cuts_off_are_left_out_and_said(tmp_path: Path) -
     values, told = guessed(tmp_path, log(HEAD) + "u1,i1,2037-01-01\n")
     assert values["data"]["where"] == {"time": {"max": date(2020, 1, 30)}}
     assert values["split"] == {"strategy": "time", "valid_days": 7}
-    assert "where      1 event from 2037-01-01 on, behind a long gap: left out" in told
+    assert "where      1 event from 2037-01-01 on, after a long gap: left out" in told
     assert "note       log.csv: 1 of 361 rows left out (kept: time <= 2020-01-30)" in told
 
 
@@ -279,8 +281,10 @@ def test_a_season_behind_a_long_gap_is_yours_to_keep_or_leave_out(tmp_path: Path
     season = log(HEAD).replace("2020-01-", "2021-03-").splitlines(keepends=True)[1:45]
     found = config_of(tmp_path, log(HEAD) + "".join(season))
     assert "where" not in tomllib.loads(found.text)["data"]
-    assert found.fault.startswith("no run can begin so: 360 events run from 2020-01-01 to")
-    assert "right, where = { time = { max = 2021-03-04 } } under [data] says so" in found.fault
+    assert found.fault.startswith(
+        "no run can start with this config: 360 events run from 2020-01-01 to"
+    )
+    assert "right, where = { time = { max = 2021-03-04 } } under [data] confirms it" in found.fault
 
 
 HITS = {"above": 0, "empty": True}
@@ -327,7 +331,7 @@ def test_a_log_of_what_nobody_took_has_no_truth(tmp_path: Path) -> None:
     found = config_of(tmp_path, log(f"{HEAD},event", f"{ROW},impression"))
     assert "hits" not in tomllib.loads(found.text)["evaluation"]
     assert found.fault == (
-        "column event: impression is no truth: say with [evaluation] hits which are"
+        "column event: impression is no truth: name the true ones in [evaluation] hits"
     )
 
 
@@ -400,11 +404,11 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
     [
         (
             "".join(f"u{n},i,2020-01-{n % 30 + 1:02}\n" for n in range(90)),
-            "no run can begin so: ",
+            "no run can start with this config: ",
         ),
         (
             log("") * 3 + "".join(f"u1,i1,{n}\n" for n in range(51)),
-            'so; of 1,131 rows:\n51 rows with "0", "1", "2", … in time, expected an ISO time',
+            'config; of 1,131 rows:\n51 rows with "0", "1", "2", … in time, expected an ISO time',
         ),
         (log("") + "u1\n" * 60, "of 420 rows:\n60 lines with damaged quotes, too few or too many"),
     ],
@@ -415,7 +419,7 @@ def test_a_config_is_there_though_no_run_can_begin(tmp_path: Path, rows: str, wo
     assert tomllib.loads(found.text)["data"]["events"] == "log.csv"
 
 
-NO_TIME = "are not understood; say how they are written: --time-format"
+NO_TIME = "have an unknown format; name it with --time-format"
 ASKED = {
     "a,b,c\nx,y,2020-01-01\n": "looks like the user or the item; of a, b, c name them with --user",
     "user,item,b\nx,y,z\n": "no column looks like the time; of user, item, b name one with --time",
@@ -446,7 +450,7 @@ def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
         config_of(tmp_path, "1,2,5,2020-01-05\n", header=["user", "item", "time"])
     frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
     for said in ({"header": ["a", "b", "c"]}, {"separator": ";"}, {"encoding": "latin-1"}):
-        with refusal(DataError, f"[data] {next(iter(said))} says how text is", "this is Parquet"):
+        with refusal(DataError, f"[data] {next(iter(said))} is for text", "this is Parquet"):
             config_of(tmp_path, frame, **said)
     with refusal(DataError, "gone.csv"):
         config_for(tmp_path / "gone.csv", tmp_path / "new.toml")

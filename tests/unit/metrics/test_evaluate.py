@@ -70,7 +70,7 @@ def test_users_outside_the_truth_are_left_out_counted_and_warned_of(per_user: bo
         result = evaluate(rows, TRUTH, "MAP@3", per_user=per_user)
     assert result.mean().item() == pytest.approx(2 / 3)
     counts = {"users": 2, "users_without_list": 0, "users_outside": 2, "rows_outside": 4}
-    order = {"order": "rows as they stand"}
+    order = {"order": "rows in their own order"}
     assert result.attrs == order | counts | {"true_items_repeated": 0}
     assert [warning.filename for warning in caught] == [__file__]
 
@@ -103,9 +103,9 @@ def test_lists_of_users_outside_are_counted_as_lists_and_have_no_candidates() ->
     ],
 )
 def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict[str, Any]) -> None:
-    text = "'A' here, 'a' there; are the ids written alike"
+    text = "'A' here, 'a' there; are the ids written the same way"
     for role in given:
-        text = f"{role}: .*'A' here, 'a' in .* written alike"
+        text = f"{role}: .*'A' here, 'a' in .* written the same way"
     with pytest.warns(UserWarning, match=text) as caught:
         evaluate({"ann": ["a", "b"] if given else ["A"]}, {"ann": ["a"]}, metric, **given)
     assert [warning.filename for warning in caught] == [__file__]
@@ -113,7 +113,7 @@ def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict
 
 @pytest.mark.parametrize(("item", "true"), [("7", "007"), ("A", "a"), ("a\u00a0", "a")])
 def test_single_items_that_look_like_true_ones_are_warned_of(item: str, true: str) -> None:
-    with pytest.warns(UserWarning, match="1 recommended item .*such as .*: write ids alike"):
+    with pytest.warns(UserWarning, match="1 recommended item .*such as .*: if these are the same"):
         result = evaluate({"ann": [item], "bob": ["y"]}, {"ann": [true], "bob": ["y"]}, "MAP@3")
     assert result.iloc[0] == 1 / 2
 

@@ -36,7 +36,7 @@ def figure(lists: Any, truth: Any = TRUTH, metric: str = "MAP@3", **named: Any) 
         (["rank"], BY_NUMBER, 'ranks in column "rank"'),
         (["score"], BY_NUMBER, 'scores in column "score", ties by item id'),
         (["score", "rank"], BY_NUMBER, 'ranks in column "rank"'),
-        ([], AS_THEY_STAND, "rows as they stand"),
+        ([], AS_THEY_STAND, "rows in their own order"),
     ],
 )
 def test_a_column_of_that_name_orders_or_else_the_rows_do(

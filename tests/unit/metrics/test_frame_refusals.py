@@ -66,7 +66,7 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     ('truth: no column "items"|did you mean "item"?|truth_item=',
      {"truth": WIDE, "truth_item": "items"}),
     ('truth: no column "grad"|user, item|grade=', {"truth": ROWS, "grade": "grad"}),
-    ('truth: no column "user"|(another is named with truth_user="…")',
+    ('truth: no column "user"|(to use another: truth_user="…")',
      {"truth": ROWS.rename(columns={"user": "customer"})}),
     ("recommendations: two columns have one name", {"lists": pa.RecordBatch.from_arrays(
         [pa.array(["a"])] * 3, names=["user", "item", "item"])}),
@@ -87,22 +87,25 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     *(("recommendations: items|the id is missing", {"lists": {"ann": ["b", missing]}})
       for missing in (None, NAN, pd.NA)),
     # Ranks and scores.
-    *((f"recommendations: column \"{column}\" holds no numbers (first '1'); a {column} is a number",
+    *((f"recommendations: column \"{column}\" has values that are not numbers (first '1'); a "
+       f"{column} must be a number",
        {"lists": ROWS.assign(**{column: ["1", "2", "1"]})}) for column in ("rank", "score")),
-    *((f"{A_RANK}: found {rank}; a rank is a whole number from 1|{more}",
+    *((f"{A_RANK}: found {rank}; a rank must be a whole number, 1 or more|{more}",
        {"lists": ROWS.assign(rank=[1, 2, rank])})
       for rank, more in ((0, "add 1 to all"), (-1, ""), (1.5, ""), (float("inf"), ""))),
-    *((f'recommendations: column "{column}", row 2|user \'bob\': found |a {column} is a number',
+    *((f"recommendations: column \"{column}\", row 2|user 'bob': found |a {column} must be a "
+       "number",
        {"lists": ROWS.assign(**{column: numbers})})
       for column, numbers in (("rank", [1.0, 2.0, None]), ("score", objects(1.0, 2.0, NAN)))),
-    ("recommendations: score, row 0 (the first is 0), user 'ann': found nan; a score is a number",
+    ("recommendations: score, row 0 (the first is 0), user 'ann': found nan; a score must be a "
+     "number",
      {"lists": {"ann": {"a": NAN}}}),
     *(("recommendations: score, row 1|expected a number", {"lists": {"ann": {"a": 1, "b": score}}})
       for score in (np.array([1, 2]), timedelta(1), "1", 1j, object())),
-    ("recommendations: score|holds a number that is too large", {"lists": {"ann": {"a": 10**400}}}),
-    ("recommendations: score|found 1180591620717411303424; a score is a number of 64 bits",
+    ("recommendations: score|has a number that is too large", {"lists": {"ann": {"a": 10**400}}}),
+    ("recommendations: score|found 1180591620717411303424; a score must be a 64-bit number",
      {"lists": {"ann": {"b": 1, "a": 2**70}}}),
-    ("recommendations: row 1|user 'ann' has rank 2 twice; give a rank one item",
+    ("recommendations: row 1|user 'ann' has rank 2 twice; give each rank to one item",
      {"lists": ROWS.assign(rank=[2, 2, 1])}),
     ("recommendations: 2 users|rank that is far too high|a cut-off",
      {"lists": ROWS.assign(rank=[1, 2, 10**12]), "metrics": "MRR"}),
@@ -116,7 +119,7 @@ DATA: list[tuple[str, dict[str, Any]]] = [
      {"lists": NUMBERS}),
     ('recommendations: column "user"|Float64|first 1.0|text or whole numbers|Int64',
      {"lists": NUMBERS.astype({"user": float}), "truth": NUMBERS}),
-    *((f'truth: column "{column}", row 2|found {odd}|all text, or all whole numbers',
+    *((f'truth: column "{column}", row 2|found {odd}|all ids text, or all whole numbers',
        {"truth": ROWS.assign(**{column: ids})})
       for column, ids, odd in (("user", objects("a", "b", 5), "5 (int) among values of type str"),
                                ("item", objects(5, 6, "b"), "'b' (str) among values of type int"))),
@@ -135,50 +138,52 @@ DATA: list[tuple[str, dict[str, Any]]] = [
     *((f"recommendations: {where}|set|no order|give a list", {"lists": lists, "truth": truth})
       for where, lists, truth in (("items, user 0", [frozenset("ax")], [["a"]]),
                                   ('column "item", row 0', cells({"a"}, {"c"}), TRUTH))),
-    ("recommendations: user 'bob': found list where others have a dict",
+    ("recommendations: user 'bob': found list, but other users have a dict",
      {"lists": {"ann": {"a": 1}, "bob": ["c"]}}),
     ("recommendations have 2 rows, truth has 1 row|an empty list",
      {"lists": [["a"], ["b"]], "truth": [["a"]]}),
     ("recommendations: items, row 1|found −1|move empty positions to the end",
      {"lists": np.array([[1, 2], [-1, 3]]), "truth": [[1], [3]]}),
-    ("recommendations: row 2|user 'ann' has a list already; give each user one",
+    ("recommendations: row 2|user 'ann' has two lists; give each user one",
      {"lists": pl.concat([WIDE, WIDE])}),
-    ("recommendations: not one of the users is in the truth: 'yan' here, 'ann' there",
+    ("recommendations: none of the users is in the truth: 'yan' here, 'ann' there",
      {"lists": {"zed": ["a"], "yan": ["b"]}}),
     # The truth and its grades.
-    *(("truth: there are no rows, so there is nobody to evaluate", {"truth": nothing})
+    *(("truth: there are no rows, so there are no users to evaluate", {"truth": nothing})
       for nothing in ({}, [], ROWS.iloc[:0], WIDE.clear())),
-    *((f"{A_GRADE}: found {shown}; a grade is a number", {"truth": ROWS.assign(grade=[1, low, 3])})
+    *((f"{A_GRADE}: found {shown}; a grade must be a number",
+       {"truth": ROWS.assign(grade=[1, low, 3])})
       for low, shown in ((-0.5, "-0.5"), (float("inf"), "inf"), (None, "a missing value"))),
-    (f"{A_GRADE}: found a missing value|write one (0 is an item that is",
+    (f"{A_GRADE}: found a missing value|write one (0 means not",
      {"truth": ROWS.assign(grade=[1, None, 3])}),
-    ("truth: column \"grade\" holds no numbers|'good'", {"truth": ROWS.assign(grade="good")}),
+    ("truth: column \"grade\" has values that are not numbers|'good'",
+     {"truth": ROWS.assign(grade="good")}),
     ("truth: grade, row 1|user 'bob': found -2", {"truth": {"ann": {"a": 1}, "bob": {"c": -2}}}),
-    *((f"truth: user 'ann', item 'a' has two grades, {low} and {high}; give it one",
+    *((f"truth: user 'ann', item 'a' has two grades, {low} and {high}; give it one grade",
        {"truth": TWO.assign(grade=grades)})
       for grades, low, high in (([2, 0], "0", "2"),
                                 ([0.3, 0.1 + 0.2], "0.3", "0.30000000000000004"))),
     ("truth|the grade 1.0000001; for pFound@3|from 0 to 1|divide grades",
      {"truth": {"ann": {"a": 1.0000001}}, "metrics": ["MAP@3", "pFound@3"]}),
-    *(("truth|the grade 1e+308|adds such grades up|up to 1e+300",  # their DCG is beyond 1.8e308
+    *(("truth|the grade 1e+308|adds up grades|allowed is 1e+300",  # their DCG is beyond 1.8e308
        {"lists": {"ann": list("abc")}, "truth": {"ann": dict.fromkeys("abc", 1e308)},
         "metrics": f"NDCG(gain=linear,ideal={ideal})@3"}) for ideal in ("relevant", "retrieved")),
-    ("truth|found the grade 1001|grades go up to 1,000|max = 1000 }",
+    ("truth|found the grade 1001|the highest grade allowed is 1,000|max = 1000 }",
      {"truth": {"ann": {"a": 1001}}, "metrics": "NDCG(gain=exponential)@3"}),
     # Attributes, candidates and training events.
     *((words, {"metrics": "ILD@3", "attributes": attributes})
       for words, attributes in (
           ("attributes: column \"item\" holds whole numbers (first 5)|text (first 'a')",
            pd.DataFrame(NUMBERED)),
-          ("attributes: item 'a' has two rows; give it one", pl.concat([LOOKS, LOOKS])),
+          ("attributes: item 'a' has two rows; give it one row", pl.concat([LOOKS, LOOKS])),
           ('attributes: no column "item"; did you mean "itm"?', LOOKS.rename({"item": "itm"})),
           ('attributes: column "item"|missing', LOOKS.with_columns(item=pl.Series(["a", None]))),
-          ('attributes: column "size" holds a number that is not finite',
+          ('attributes: column "size" has a number that is not finite',
            LOOKS.with_columns(size=pl.Series([1.0, NAN]))),
-          ('attributes: column "tags" holds what is neither text nor number',
+          ('attributes: column "tags" has values that are neither text nor numbers',
            LOOKS.with_columns(tags=pl.Series([["x"], ["y"]]))),
           ('attributes: column "look"', pd.DataFrame({"item": ["a", "b"], "look": [1j, 2j]})),
-          ('attributes: there is nothing beside the column "item"', LOOKS.select("item")),
+          ('attributes: there is only the column "item"', LOOKS.select("item")),
           ('attributes: two columns have one name "1"; rename one of them',
            pd.DataFrame({"item": ["a", "b"], 1: [1, 0], "1": [0, 1]})),
       )),
@@ -194,21 +199,21 @@ DATA: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 """How the text of a DataError begins and what else it holds, and what is given."""
 
-FORMS = "|pandas, Polars or Arrow frame|a dict {user: [item, …]}|one list a row"
+FORMS = "|pandas, Polars or Arrow frame|a dict {user: [item, …]}|one list per row"
 USAGE: list[tuple[str, dict[str, Any]]] = [
     ("recommendations: give rank or score, not both",
      {"lists": ROWS.assign(rank=[1, 2, 1], score=1.0), "rank": "rank", "score": "score"}),
     ("recommendations: give rank or score=False, not both",
      {"lists": ROWS.assign(rank=[1, 2, 1]), "rank": "rank", "score": False}),
-    ("recommendations: score=False|this is no frame",
+    ("recommendations: score=False|this is not a frame",
      {"lists": {"ann": {"a": 2.0}}, "score": False}),
-    ('recommendations: the rank in column "rank"|lists in column "item"; drop',
+    ('recommendations: the rank in column "rank"|column "item" has lists; drop',
      {"lists": WIDE.with_columns(rank=1)}),
-    ('truth: the grade in column "grade"|lists in column "item"',
+    ('truth: the grade in column "grade"|column "item" has lists',
      {"truth": WIDE.with_columns(grade=1)}),
-    ('recommendations: rank="place" names a column, but this is no frame', {"rank": "place"}),
+    ('recommendations: rank="place" names a column, but this is not a frame', {"rank": "place"}),
     ('truth: grade="g" names a column', {"grade": "g"}),
-    *((f"{side}: {parameter} names a column, but this is no frame", {parameter: "name"})
+    *((f"{side}: {parameter} names a column, but this is not a frame", {parameter: "name"})
       for side, parameter in (("recommendations", "user"), ("recommendations", "item"),
                               ("truth", "truth_user"), ("truth", "truth_item"))),
     *((f"recommendations: {parameter} takes a column's name; found {type(column).__name__}",
@@ -218,11 +223,11 @@ USAGE: list[tuple[str, dict[str, Any]]] = [
     *((f"recommendations: found {type(thing).__name__}; give {FORMS}", {"lists": thing})
       for thing in ({"a"}, "a b", None, 5, pd.Series(["a"]), (row for row in [["a"]]))),
     (f"truth: found object; give {FORMS}", {"truth": object()}),
-    ("truth: an array of 3 dimensions; give one list a row",
+    ("truth: an array of 3 dimensions; give one list per row",
      {"lists": [[1], [2]], "truth": np.zeros((2, 2, 2), int)}),
     # Metrics, and what they need.
     ('metric "MAP@-1": the cut-off must be |from 1|got -1', {"metrics": ["MRR", "MAP@-1"]}),
-    ('no metric is asked for|"MAP@12"', {"metrics": []}),
+    ('no metric; name one|"MAP@12"', {"metrics": []}),
     ("metrics: found int in list|give texts", {"metrics": ["MAP@3", 5]}),
     *((f"metric {metric} needs {words}", {"metrics": ["MAP@3", metric]})
       for metric, words in (

@@ -75,14 +75,14 @@ def test_other_numbers_are_named_in_a_warning(frame: Any) -> None:
     (warning,) = warned
     assert warning.filename == __file__
     way = 'score="price" (highest first) or rank="price" (1 first); score=False'
-    for words in ('columns "price" and "week"', "rows count as they stand", way):
+    for words in ('columns "price" and "week"', "order of rows counts", way):
         assert words in str(warning.message)
     evaluate(lists, TRUTH, MAP, score="price")
 
 
 @FRAMES
 def test_lists_of_several_models_and_true_rows_of_several_kinds(frame: Any) -> None:
-    refused(frame(rows("model", ["A", "B"])), 'column "model"', "give the rows of one value")
+    refused(frame(rows("model", ["A", "B"])), 'column "model"', "keep the rows of one value")
     assert evaluate(frame(rows("model", ["A", "A"])), TRUTH, MAP)[MAP] == 1 / 2
     with pytest.warns(UserWarning, match='column "event" holds "buy", "click"') as warned:
         assert evaluate({"ann": ["a"]}, frame(rows("event", ["click", "buy"])), MAP)[MAP] == 1 / 2
@@ -93,7 +93,7 @@ def test_where_an_order_is_named_or_none_is_needed_nothing_is_said() -> None:
     lists = pd.DataFrame(rows("prediction") | {"rank": [2, 1], "price": [3, 4]})
     assert evaluate(lists, TRUTH, MAP)[MAP] == 1
     result = evaluate(lists, TRUTH, MAP, score=False)
-    assert (result[MAP], result.attrs["order"]) == (1 / 2, "rows as they stand")
+    assert (result[MAP], result.attrs["order"]) == (1 / 2, "rows in their own order")
     events = pd.DataFrame(rows("rating", [1, 2]))
     evaluate({"ann": ["x", "a"]}, events, [MAP, "Coverage@2"], train=events)
 

@@ -87,7 +87,7 @@ def test_candidates_by_count() -> None:
 def test_candidates_by_last_event() -> None:
     """a and d on day 9, b and e on day 8, c on day 3."""
     assert example_train().candidates_by_last_event().tolist() == [0, 3, 1, 4, 2]
-    with pytest.raises(ParameterError, match="carry no time"):
+    with pytest.raises(ParameterError, match="have no times"):
         replace(example_train(), cutoff=None).candidates_by_last_event()
 
 
@@ -120,8 +120,11 @@ def test_interactions_by_hand(params: dict[str, Any], ann: list[float]) -> None:
     ("params", "words"),
     [
         ({"counts": "false"}, "counts is 'false'; expected true or false"),
-        ({"weights": {"event": -1}}, "the weight of event is -1; expected a number from 0 up"),
-        ({"weights": {"event": "x"}}, "the weight of event is 'x'; expected a number from 0 up"),
+        ({"weights": {"event": -1}}, "the weight of event is -1; expected a number, 0 or more"),
+        (
+            {"weights": {"event": "x"}},
+            "the weight of event is 'x'; expected a number, 0 or more",
+        ),
         ({"weights": {"event": 10**400}}, "the weight of event is 1000"),
         ({"weights": 3}, "weights is 3; expected a table"),
         ({"weights": ["event"]}, r"weights is \['event'\]; expected a table"),
@@ -230,6 +233,11 @@ def test_an_event_weighs_its_value_times_all_else(tmp_path: Path) -> None:
 
 def test_values_below_0_weigh_nothing_that_means_anything(tmp_path: Path) -> None:
     train = valued(tmp_path, LOG.replace("bob,b,2020-01-03,sale,0", "bob,b,2020-01-03,sale,-2"))
-    said = 'out of the data: with value = "rating", where = { rating = { min = 0 } } under [data]'
-    with refusal(ParameterError, "one is -2: no weight is below 0. Leave values = true", said):
+    said = (
+        'leave out such events: with value = "rating", where = { rating = { min = 0 } } under '
+        "[data]"
+    )
+    with refusal(
+        ParameterError, "one is -2, and a weight must be 0 or more. Remove values = true", said
+    ):
         train.event_weights(values=True)

@@ -164,8 +164,8 @@ NUMBERS: dict[str, Any] = {"numbers": ["price"]}
 @pytest.mark.parametrize(
     ("table", "columns", "message"),
     [
-        (TABLE, {}, "no attributes of items are asked for; name columns of their table with one"),
-        (TABLE, {"categories": []}, "no attributes of items are asked for"),
+        (TABLE, {}, "no attributes of items; name columns of their table with one"),
+        (TABLE, {"categories": []}, "no attributes of items; name columns"),
         (
             TABLE,
             {"categories": ["gnere"]},
@@ -173,17 +173,17 @@ NUMBERS: dict[str, Any] = {"numbers": ["price"]}
             'did you mean "genre"?',
         ),
         (TABLE, {"texts": ["id"]}, 'the table of items has no column "id"'),
-        (TABLE, NUMBERS, 'the column "price" holds "n/a", which is no number; leave the'),
+        (TABLE, NUMBERS, 'the column "price" holds "n/a", which is not a number; leave the'),
         (TABLE, {"texts": ["blank"]}, 'the column "blank" of the table of items is empty'),
         (TABLE, {"numbers": "price"}, "numbers is 'price'; expected a list of texts: "),
         *(
-            ({"id": ["a"], "price": [text]}, NUMBERS, f'holds "{text}", which is no number')
+            ({"id": ["a"], "price": [text]}, NUMBERS, f'holds "{text}", which is not a number')
             for text in ("inf", "nan", "1,5", "1e999")
         ),
         (
             {"id": ["01", "02"], "price": ["1", "2"]},
             NUMBERS,
-            'none of the 2 ids of items, such as "a", stands in the column "id" of their table',
+            'none of the 2 ids of items, such as "a", is in the column "id" of their table',
         ),
     ],
 )

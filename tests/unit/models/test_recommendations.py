@@ -56,8 +56,8 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        (np.zeros((3, 2), int), 'model "my model" returned shape (3, 2), expected (3, 3): '
-         "a row for each user, k positions wide, −1 where empty"),
+        (np.zeros((3, 2), int), 'model "my model" returned shape (3, 2), expected (3, 3): one '
+                                "row per user, k positions wide, −1 where empty"),
         (None, 'model "my model": recommend returned None; expected (3, 3) int32'),
         ([[0, 1, 2], [0, 1], [0]],
          'model "my model" returned rows of different lengths, expected (3, 3)'),
@@ -67,16 +67,19 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
          "expected a whole number (1 of 3 users in this batch)"),
         ([[0, 1.5, 2], [0.5, 1, 2], GOOD[2]], 'model "my model", user 007, rank 2: found 1.5; '
          "expected a whole number (2 of 3 users in this batch)"),
-        ([GOOD[0], [0, 1, 5], GOOD[2]], 'model "my model", user bob, rank 3: found 5; '
-         "no candidate has this position; expected 0 to 4, or −1 for empty (1 of 3 users"),
-        ([GOOD[0], GOOD[1], [0, -2, 1]], 'model "my model", user cid, rank 2: found -2; '
-         "no candidate has this position; expected 0 to 4, or −1 for empty"),
+        ([GOOD[0], [0, 1, 5], GOOD[2]], 'model "my model", user bob, rank 3: found 5; there is '
+                                        "no candidate with this position; expected 0 to 4, or −1 "
+                                        "for empty (1 of 3 users"),
+        ([GOOD[0], GOOD[1], [0, -2, 1]], 'model "my model", user cid, rank 2: found -2; there is '
+                                         "no candidate with this position; expected 0 to 4, or "
+                                         "−1 for empty"),
         ([*GOOD, [0, 1, 2]], 'model "my model" returned 4 rows for 3 users'),
-        (np.full((3, 3), 1e300), 'user 007, rank 1: found 1e+300; no candidate has this position'),
+        (np.full((3, 3), 1e300), "user 007, rank 1: found 1e+300; there is no candidate with "
+                                 "this position"),
         (np.full((3, 3), 2**64 - 1, np.uint64),
-         'user 007, rank 1: found 18446744073709551615; no candidate has this position'),
-        ([[3, 1, 3], [2, 2, 2], GOOD[2]], 'model "my model", user 007, rank 3: found 3; '
-         "the item stands twice in the list (2 of 3 users in this batch)"),
+         "user 007, rank 1: found 18446744073709551615; there is no candidate with this position"),
+        ([[3, 1, 3], [2, 2, 2], GOOD[2]], 'model "my model", user 007, rank 3: found 3; the item '
+                                          "is in the list twice (2 of 3 users in this batch)"),
         (np.array([["a"] * 3] * 3), 'model "my model" returned <U1 values; '
          "expected int32 candidate positions"),
         (np.array([[None] * 3] * 3), 'model "my model" returned object values'),
@@ -93,5 +96,5 @@ def test_an_excluded_item_is_named() -> None:
         check(GOOD, [[3, 4], [2, 4], []])
     assert str(caught.value) == (
         'model "my model", user bob, rank 1: found 4; the item is excluded for this user '
-        "(seen_items); leave out what exclude holds (1 of 3 users in this batch)"
+        "(seen_items); do not recommend the items of exclude (1 of 3 users in this batch)"
     )

@@ -109,13 +109,13 @@ def test_empty_rows_are_like_none(kind: str) -> None:
     ("kind", "settings", "words"),
     [
         ("pearson", {}, f"similarity is 'pearson'; allowed: {', '.join(DEFAULTS)}"),
-        ("dot", {"shrink": 1}, 'shrink is no setting of similarity "dot", which has none'),
-        ("dice", {"beta": 1}, 'beta is no setting of similarity "dice", which has shrink'),
-        ("tversky", {"beta": -1}, "beta is -1; expected a number from 0 up"),
+        ("dot", {"shrink": 1}, 'shrink is not a setting of similarity "dot", which has none'),
+        ("dice", {"beta": 1}, 'beta is not a setting of similarity "dice", which has shrink'),
+        ("tversky", {"beta": -1}, "beta is -1; expected a number, 0 or more"),
         ("asymmetric", {"alpha": 2.5}, "alpha is 2.5; expected a number from -1 to 2"),
         ("bm25", {"b": 1.5}, "b is 1.5; expected a number from 0 to 1"),
-        ("cosine", {"shrink": -1}, "shrink is -1; expected a number from 0 up"),
-        ("cosine", {"shrink": True}, "shrink is true; expected a number from 0 up"),
+        ("cosine", {"shrink": -1}, "shrink is -1; expected a number, 0 or more"),
+        ("cosine", {"shrink": True}, "shrink is true; expected a number, 0 or more"),
     ],
 )
 def test_settings_that_are_refused(kind: str, settings: dict[str, Any], words: str) -> None:

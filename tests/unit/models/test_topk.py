@@ -91,8 +91,8 @@ def asked(answer: Any) -> Any:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([[0, 5]], "returned positions that are none of 5 candidates"),
-        ([[-2, 1]], "returned positions that are none of 5 candidates"),
+        ([[0, 5]], "returned positions outside the 5 candidates"),
+        ([[-2, 1]], "returned positions outside the 5 candidates"),
     ],
 )
 def test_what_a_part_must_not_answer(answer: Any, message: str) -> None:

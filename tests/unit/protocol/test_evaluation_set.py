@@ -103,17 +103,17 @@ def test_shown_needs_times_and_a_window(lacking: str) -> None:
 @pytest.mark.parametrize(
     ("valid", "keys", "named"),
     [
-        ("dee:a eve:b", {}, ['the rule "seen in train" emptied', 'users = "all"',
+        ("dee:a eve:b", {}, ['after the rule "seen in train"', 'users = "all"',
                              "           2  active in the window", "           0  seen in train"]),
-        ("ann:x bob:y cid:z", {}, ['the rule "with a candidate hit" emptied', "ids alike",
+        ("ann:x bob:y cid:z", {}, ['after the rule "with a candidate hit"', "ids the same way",
                                    "           3  seen in train",
                                    "           0  with a candidate hit", "3  candidates"]),
         ("ann:a bob:b", {"seen_items": "drop"},
-         ['the rule "with a candidate hit" emptied', 'or seen_items = "keep" where it drops what']),
+         ['after the rule "with a candidate hit"', 'or, with seen_items = "drop", set']),
         ("ann:a", {"candidates": "catalogue", "catalogue": ""},
-         ["no item is a candidate", 'candidates = "catalogue"',
+         ["there are no candidates", 'candidates = "catalogue"',
           "           1  active in the window", "           0  candidates"]),
-        ("dee:a", {"registered": {}}, ['the rule "registered and seen in train" emptied']),
+        ("dee:a", {"registered": {}}, ['after the rule "registered and seen in train"']),
     ],
 )  # fmt: skip
 def test_an_empty_evaluation_set_prints_the_funnel_and_the_rule(

@@ -57,7 +57,7 @@ def test_several_types_may_be_hits(tmp_path: Path) -> None:
 )
 def test_a_type_that_no_event_has_is_refused(tmp_path: Path, data: Any, there: str) -> None:
     with refusal(
-        UsageError, '[evaluation] hits: no event is of the type "sales"', there, "[data] where"
+        UsageError, '[evaluation] hits: no event has the type "sales"', there, "[data] where"
     ):
         evaluation_set(tmp_path, data=data, evaluation={"hits": ["sales"]})
 
@@ -82,7 +82,7 @@ def test_grades_are_told_apart_by_the_fingerprint(tmp_path: Path) -> None:
 
 def test_metrics_that_need_grades_are_refused_without_values(tmp_path: Path) -> None:
     words = "[evaluation] metrics: NDCG(gain=linear)@2 needs grades"
-    with refusal(UsageError, words, "with [data] value, or leave gain out"):
+    with refusal(UsageError, words, "as [data] value, or remove gain"):
         small.config(tmp_path, evaluation={"metrics": ["NDCG(gain=linear)@2"]})
 
 

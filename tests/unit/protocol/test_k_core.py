@@ -49,7 +49,7 @@ def test_what_is_left_out_is_told_and_stands_in_the_funnel(tmp_path: Path) -> No
 
 def test_a_core_of_nothing_is_refused(tmp_path: Path) -> None:
     words = "[data] min_user_events = 9, min_item_events = 2: none of 5 events is left"
-    with refusal(DataError, words, "take smaller numbers"):
+    with refusal(DataError, words, "use smaller numbers"):
         make_task(config(tmp_path, LOG, 9, 2))
 
 

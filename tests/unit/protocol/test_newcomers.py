@@ -51,8 +51,8 @@ def test_a_split_notes_users_and_items() -> None:
     train = [("ann", "7", 1), ("bob", "b", 1), ("cid", "b", 1)]
     valid = [("ann ", "b", 2), ("Bob", "7", 2), ("zoe", "07\u00a0", 2), ("cid", "8", 2)]
     assert split(dataset(train, valid), GIVEN).notes() == (
-        "2 users of [split] valid are new, and look like users of [data] events, such as "
-        '"Bob" like "bob": ids are texts, so these are different users; write them alike',
+        '2 users of [split] valid are new, and look like users of [data] events, such as "Bob" '
+        'like "bob": ids are text, so these are different users; use one spelling',
         "1 item of [split] valid is new, and looks like items of [data] events, such as "
-        r'"07\u00a0" like "7": ids are texts, so these are different items; write them alike',
+        r'"07\u00a0" like "7": ids are text, so these are different items; use one spelling',
     )

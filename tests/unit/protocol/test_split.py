@@ -163,7 +163,7 @@ def test_given_does_without_times(tmp_path: Path) -> None:
     parts = given_split(tmp_path, log, "user,item\nann,b\nann,a\n", time=False)
     assert (len(parts.train), len(parts.valid), parts.cutoff) == (1, 2, None)
     assert parts.notes()[0].startswith(
-        "1 of 2 validation events is a training event too (the same user and item): models have"
+        "1 of 2 validation events is a training event too (the same user and item): models know"
     )
 
 
@@ -180,12 +180,11 @@ def test_validation_events_that_are_training_events_are_noted() -> None:
     parts = split(dataset(train, [*valid, ("cid", "b", 1)]), GIVEN)
     told = "3 of 6 validation events are training events too (the same user, item and time): "
     assert parts.notes() == (
-        told + "models have seen what they are to predict; leave such events out of one of the "
-        "tables",
+        told + "models know the answer in advance; remove these events from one of the tables",
     )
     assert parts.notes("drop") == (
-        told + 'seen_items = "drop" takes them out of the truth; where they are to be predicted, '
-        "leave them out of [data] events",
+        told + 'seen_items = "drop" removes them from the truth; to predict them, remove them '
+        "from [data] events",
     )
 
 
@@ -220,7 +219,7 @@ def test_an_empty_side_is_an_error_that_names_the_range(config: SplitConfig, sid
     [
         # Ratings of 5 and 4 as seconds since 1970, and seconds read as milliseconds.
         ([5_000_000, 4_000_000], ["from 1970-01-01", "is [data] time the column of times?"]),
-        ([1_577_836_800_000] * 2, ["from 1970-01-19", 'are they seconds, "epoch_s"?']),
+        ([1_577_836_800_000] * 2, ["from 1970-01-19", 'are they seconds ("epoch_s")?']),
     ],
 )
 def test_odd_times_are_noted(times: list[int], words: list[str]) -> None:

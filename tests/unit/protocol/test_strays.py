@@ -87,7 +87,7 @@ def test_both_hints_work(tmp_path: Path, where: dict[str, Any]) -> None:
     log = "".join(f"{line},{'1' if at else 'stars'}\n" for at, line in enumerate(LOG.splitlines()))
     time: Any = where.get("time", {})
     log += "bob,a,,1\n" * ("empty" in time) + "bob,a,soon,1\n" * ("not" in time)
-    place = "in place of the one that is there" if where else ""
+    place = "instead of the one there" if where else ""
     with refusal(DataError, TOLD, place) as caught:
         make_task(small.config(tmp_path, log=log, data={"where": where}))
     left_out, kept = hints(str(caught.value))
@@ -103,7 +103,7 @@ def test_first_events_that_are_cut_off_are_noted_with_what_leaves_them_out(tmp_p
     log = f"{small.LOG}bob,c,1970-01-01\n"
     config = small.config(tmp_path, log=log, data={"where": {"time": {"empty": False}}})
     (note,) = make_task(config).data.notes
-    words, told = note.split(": ")
+    words, told = note.split(". ")
     assert words == (
         "8 events run from 2020-01-01 to 2020-01-08, and 1 event is on 1970-01-01, before 18,261 "
         "days without any"

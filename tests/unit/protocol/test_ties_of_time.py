@@ -113,18 +113,18 @@ def test_file_is_refused_where_events_come_from_several_tables() -> None:
 ONE_OF_TWO = log_of("ann a", "ann b", "bob a", "cid a") + "bob,b,2020-01-02\n"
 NONE_OF_TWO = log_of("ann a", "bob b") + "ann,b,2020-01-02\nbob,a,2020-01-02\n"
 HALF = {"strategy": "fraction", "fraction": 0.5, "seed": 3}
-ONE = "1 of 2 users is cut among events of equal time; "
+ONE = "1 of 2 users is cut between events of equal time; "
 
 
 @pytest.mark.parametrize(
     ("log", "split", "note"),
     [
-        (ONE_OF_TWO, {}, ONE + 'ties = "shuffle", seed 0, drew which are held out'),
-        (ONE_OF_TWO, HALF, ONE + 'ties = "shuffle", seed 3, drew which are held out'),
+        (ONE_OF_TWO, {}, ONE + 'ties = "shuffle", seed 0, chose the held-out ones'),
+        (ONE_OF_TWO, HALF, ONE + 'ties = "shuffle", seed 3, chose the held-out ones'),
         (ONE_OF_TWO, {"ties": "id"}, ONE + 'ties = "id": the highest item ids are held out'),
         (ONE_OF_TWO, {"ties": "file"},
-         ONE + 'ties = "file": the order of rows matters, those that stand last are held out'),
-        (NONE_OF_TWO, {}, "0 of 2 users are cut among events of equal time"),
+         ONE + 'ties = "file": the last rows are held out'),
+        (NONE_OF_TWO, {}, "0 of 2 users are cut between events of equal time"),
     ],
 )  # fmt: skip
 def test_a_note_tells_how_many_cuts_fall_among_equal_times(

@@ -69,11 +69,11 @@ MANY = ["k,1", *(f"m{i}" for i in range(1, 11))]
         (ranking(["first", *MANY], *tied(MANY)),
          'tied with "k,1", m1, m2, m3, m4, m5, m6, m7 and 3 more'),
         (ranking(NAMES[:1]), "the only model"),
-        (ranking(NAMES[:2]), "not compared: one user tells no two models apart"),
+        (ranking(NAMES[:2]), "not compared: one user is not enough to compare models"),
         (ranking(NAMES[:2], metric="Coverage@2"),
-         "not compared: Coverage@2 is one value for all lists"),
+         "not compared: Coverage@2 has one value for all lists"),
         (ranking(NAMES[:1], metric="Gini@2"),
-         "BEST  first: Gini@2 0.5000 (0.0000 … 1.0000), the lower the better"),
+         "BEST  first: Gini@2 0.5000 (0.0000 … 1.0000), lower is better"),
         # Equal means, and the comparison may have ordered them otherwise.
         (ranking(NAMES[:2], ("second", "worse", "first")), "better than second"),
         # A baseline that is best was compared with all.

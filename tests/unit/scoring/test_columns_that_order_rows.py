@@ -47,7 +47,7 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
     write(content)
     problems = harness.validate("long.csv", **BY).problems
     assert [(problem.code, problem.value) for problem in problems] == [(code, column)]
-    step = {"SUB111": "--row-order", "SUB114": "where all rows are one list"}.get(code)
+    step = {"SUB111": "--row-order", "SUB114": "if all rows are one list"}.get(code)
     with pytest.raises(SubmissionError, match=code) if step else nullcontext():
         harness.score("long.csv", **BY, force=step is None)
     with refusal(HarnessError, step) if step else nullcontext():

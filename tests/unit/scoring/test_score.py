@@ -70,7 +70,7 @@ def test_conventions_are_cut_at_their_own_k() -> None:
     ],
 )
 def test_what_a_solution_does_not_tell_is_refused(name: str, needed: str) -> None:
-    words = [name, needed, "a solution says nothing", "use --config instead of --solution"]
+    words = [name, needed, "a solution does not", "use --config instead of --solution"]
     with refusal(UsageError, *words):
         scored(THREE, "MAP@2", name)
 
@@ -116,7 +116,7 @@ def test_the_table_shows_who_is_left_out_and_every_board() -> None:
     given = replace(given, left_out={"users_without_list": 1234, "users_outside": 0})
     table = sheet.plain(scored(given, "MAP@2").sheets()[0]).splitlines()
     assert table[0] == "lists  lists.csv · 3 users"
-    assert table[1] == "note   users without a list, who score 0: 1,234"
+    assert table[1] == "note   users without a list, which score 0: 1,234"
     assert table[3].split() == ["metric", "mean", "95", "%", "interval", "Private"]
     assert table[4].split() == ["MAP@2", "0.500000", "0.000000", "…", "1.000000", "0.250000"]
     assert len(table) == 5  # users_outside is 0, and not worth a line

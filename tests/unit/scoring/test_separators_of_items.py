@@ -85,7 +85,7 @@ def test_a_config_of_submission_alone(folder: Path) -> None:
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))
     assert figure(**BY, config="own.toml") == MAP
     _, said = checked(config="own.toml")
-    assert "a semicolon between them as the config says; 2 ids must be there" in said
+    assert "a semicolon between them as the config says; 2 ids required" in said
     Path("lists.csv").write_text("who,what\nann,a;x\n")
     assert checked(**BY, config="own.toml")[0] == {"SUB201"}
 
@@ -95,7 +95,7 @@ def test_an_id_or_several(folder: Path) -> None:
     rows = [f"u{number},a{number}\n" for number in range(4)]
     Path("solution.csv").write_text("user,items\nann,a;b\n" + "".join(rows))
     Path("lists.csv").write_text("user,items\nann,a;b\n")
-    with refusal(HarnessError, '"a;b" among the true items: one id, or several'):
+    with refusal(HarnessError, '"a;b" among the true items: is it one id, or several'):
         figure(**BY)
     for separator in "; ":
         assert figure(**BY, separator=separator, force=True) == 1 / 5  # ann's one item, or both

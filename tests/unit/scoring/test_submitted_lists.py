@@ -94,8 +94,8 @@ def test_what_lists_are_worth(
     assert value(submitted, metric) == exactly(expected)
 
 
-NO_ROWS = "there are no rows behind the header"
-NOBODY = "not one of the users is in the truth: 'zed' here, 'ann' there"
+NO_ROWS = "there are no rows after the header"
+NOBODY = "none of the users is in the truth: 'zed' here, 'ann' there"
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_otto(tmp_path: Path) -> None:
     means = {name: board["TotalRecall@20"].mean for name, board in result.leaderboards.items()}
     assert means == {"Public": exactly(0.05), "Private": exactly(0.75)}
     write(tmp_path, solution=OTTO + "3_views,1,Public\n")
-    with refusal(DataError, '"3_views" is of no kind; ids end with _clicks, _carts'):
+    with refusal(DataError, '"3_views" has no event type; ids must end with _clicks, _carts'):
         scored(tmp_path)
 
 
@@ -130,25 +130,31 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"config": "own", "solution": "s.csv"}, "a config says it all: leave --solution out"),
-        ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "leave --sample and --items out"),
+        (
+            {"config": "own", "solution": "s.csv"},
+            "a config already sets this: remove --solution",
+        ),
+        ({"config": "own", "sample": "a.csv", "items": "b.csv"}, "remove --sample and --items"),
         ({"config": "own", "separator": ";"}, "or add --set 'submission.separator=\";\"'"),
         (
             {"config": "own", "keep_users_without_items": True},
-            "leave --keep-users-without-items out",
+            "remove --keep-users-without-items",
         ),
         ({"separator": "/"}, "--separator is '/'; expected one of ' ' (one space)"),
         (
             {"user_column": "a", "item_column": "a"},
-            "one column for two things: a, a; name each its own",
+            "one column is named for two roles: a, a; name two columns",
         ),
         (
             {"rank_column": "a", "score_column": "b"},
-            "ordered by rank, by score or as its rows stand",
+            "by rank, by score or by row",
         ),
-        ({"score_column": "a", "row_order": True}, "ordered by rank, by score or as its rows"),
-        ({"overrides": ["data.path=x"]}, "--set data.path=x overrides a key of a config; name it"),
-        ({"sample": 3}, "found int in place of a file; give its path"),
+        ({"score_column": "a", "row_order": True}, "by rank, by score or by row"),
+        (
+            {"overrides": ["data.path=x"]},
+            "--set data.path=x overrides a key of a config; name the config",
+        ),
+        ({"sample": 3}, "found int, expected a file; give its path"),
     ],
 )
 def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], words: str) -> None:
@@ -215,7 +221,7 @@ def test_an_evaluation_set_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     found = harness.validate(tmp_path / "lists.csv", config=config)
     (problem,) = [problem for problem in found.problems if problem.code == "SUB202"]
     assert problem.value == "zed"
-    assert "; without the evaluation set: " in found.checked
+    assert "; checked without the evaluation set: " in found.checked
     assert 'log.csv: line 6, column "time": found "soon"' in found.checked
 
 
@@ -228,9 +234,9 @@ NEW, OLD = "SUB402", "SUB403"
     ("lists", "code", "words"),
     [
         (["new other"] * 120, "", ""),
-        (["other"] * 120, NEW, "of the evaluated users, 0 of 120 have a hit"),
+        (["other"] * 120, NEW, "evaluated users with a hit: 0 of 120"),
         (["old new"] * 120, "", ""),  # half of all positions hold what the user has
-        (["old"] * 119 + ["new"], OLD, "119 of 120 hold what the user has in training"),
+        (["old"] * 119 + ["new"], OLD, "already has in training: 119 of 120"),
     ],
 )
 def test_hardly_a_hit_or_bought_already(

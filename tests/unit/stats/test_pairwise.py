@@ -52,7 +52,7 @@ def test_a_pair_by_hand() -> None:
 
 def test_the_headline_says_where_lower_is_better() -> None:
     result = replace(compared({"a": [1, 1], "b": [1, 1]}), better="lower")
-    scores = "BEST  a: MAP@2 1.0000 (0.5000 … 1.0000), the lower the better"
+    scores = "BEST  a: MAP@2 1.0000 (0.5000 … 1.0000), lower is better"
     assert compared_headline(result, (0.5, 1.0)) == [scores, "      tied with b"]
 
 

@@ -117,7 +117,7 @@ def test_a_column_has_one_role_in_both_files(tmp_path: Path, lists: str, true: s
 
 def test_one_column_cannot_be_both(tmp_path: Path) -> None:
     (tmp_path / "sample.csv").write_text("who,what\nann,\n")
-    with refusal(UsageError, 'column "who" cannot hold the users and the items'):
+    with refusal(UsageError, 'column "who" cannot have both the users and the items'):
         harness.validate(LISTS, sample=tmp_path / "sample.csv", item_column="who")
 
 
@@ -150,8 +150,8 @@ def test_zeros_of_a_column_that_may_hold_grades(tmp_path: Path, name: str, zero:
     assert everything.metrics["MAP@2"].mean == 1
     graded = harness.score(BOTH, solution=path, metrics="MAP@2", grade_column=name)
     assert graded.metrics["MAP@2"].mean == 1 / 2
-    below = " (1 below 0: not true)" if zero == "-1" else ""
-    assert graded.truth == f'one row an item, grades in column "{name}"{below}, 1 user'
+    below = " (1 below 0: not relevant)" if zero == "-1" else ""
+    assert graded.truth == f'one row per item, grades in column "{name}"{below}, 1 user'
 
 
 def test_other_columns_and_grades_above_zero_are_no_matter() -> None:
@@ -198,8 +198,8 @@ def test_ids_with_spaces_are_not_split(tmp_path: Path, several: bool) -> None:
     true.write_csv(tmp_path / "true.csv")
     found = harness.score(lists, solution=tmp_path / "true.csv", metrics="MAP@2")
     assert found.metrics["MAP@2"].mean == (1 / 2 if several else 3 / 4)
-    assert found.truth == "one row an item, 2 users"
-    assert "truth: one row an item, 2 users\n" in repr(found)
+    assert found.truth == "one row per item, 2 users"
+    assert "truth: one row per item, 2 users\n" in repr(found)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_ids_with_spaces_are_not_split(tmp_path: Path, several: bool) -> None:
     [
         ("items", ["red shoe", "hat"], "lists with one space between items"),  # the name says so
         ("item", ["p1 p22", "p3"], "lists with one space between items"),  # as ids look
-        ("item", ["red shoe", "hat"], "one row an item"),
+        ("item", ["red shoe", "hat"], "one row per item"),
         ("sku", ["12,345", "7"], "lists with a comma between items"),
     ],
 )
@@ -221,7 +221,7 @@ def test_ids_with_spaces_and_digits_where_a_separator_says_that_they_are_no_list
     true = pl.DataFrame({"user": ["ann", "ann", "bob"], "item": ["a1 b2", "c3 d4", "e5 f6"]})
     with refusal(DataError, "user ann has two rows", "--separator ';'"):
         harness.score(BOTH, solution=true)
-    assert harness.score(BOTH, solution=true, separator=";").truth == "one row an item, 2 users"
+    assert harness.score(BOTH, solution=true, separator=";").truth == "one row per item, 2 users"
 
 
 def test_ids_or_lists_is_asked_where_nothing_tells() -> None:
@@ -232,4 +232,4 @@ def test_ids_or_lists_is_asked_where_nothing_tells() -> None:
     with refusal(DataError, 'found "red,shoe"', "--separator ','", "--separator ' '"):
         harness.score(BOTH, solution=several)
     assert harness.score(BOTH, solution=true, separator=" ").truth.startswith("lists")
-    assert harness.score(BOTH, solution=true, separator=",").truth.startswith("one row an item")
+    assert harness.score(BOTH, solution=true, separator=",").truth.startswith("one row per item")

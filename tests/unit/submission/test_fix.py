@@ -121,7 +121,7 @@ def test_another_file_is_replaced_only_if_it_holds_lists(
     path, out = tmp_path / "lists.csv", tmp_path / "out.csv"
     path.write_text("user,items\nann,a\n")
     out.write_text(text)
-    with nullcontext() if replaced else refusal(UsageError, "is no file of lists; name another"):
+    with nullcontext() if replaced else refusal(UsageError, "is not a file of lists; name another"):
         fix(path, Against(), out)
     assert out.read_text() == (path.read_text() if replaced else text)
 
@@ -129,7 +129,7 @@ def test_another_file_is_replaced_only_if_it_holds_lists(
 def test_the_input_is_never_written_to(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(GOOD)
     known = of_tables(tmp_path / "s.csv")
-    with pytest.raises(UsageError, match="is read by this command"):
+    with pytest.raises(UsageError, match="is an input of this command"):
         fix(tmp_path / "s.csv", known, tmp_path / "s.csv")
     with pytest.raises(UsageError, match="gone"):
         fix(tmp_path / "gone.csv", known, tmp_path / "out.csv")
@@ -298,7 +298,7 @@ def test_what_fix_mends_is_told_by_all_items(tmp_path: Path, step: int) -> None:
     known = Terms({"solution": tmp_path / "solution.csv"}).checking()[0]
     (problem,) = validate(tmp_path / "lists.csv", known).errors
     assert (problem.code, problem.count, problem.fixed) == ("SUB317", 6, True)
-    assert problem.hint.endswith("(--fix mends 1 of 6)")
+    assert problem.hint.endswith("(--fix fixes 1 of 6)")
 
 
 @pytest.mark.parametrize("spelt", [str.upper, str.lower])

@@ -62,13 +62,13 @@ def test_headers_that_are_no_users(
         (b"user,items,Usage\nann,a,True\nbob,b,False\n", '"True", expected one of Public, Priv'),
         (
             b"user,items\nann,\xe9\n",
-            "line 2 is not UTF-8 text; save the file as UTF-8, such as: iconv",
+            "line 2 is not UTF-8 text; save the file as UTF-8, for example: iconv",
         ),
         (
             b"user,item\na , x\nb ,y\n",
-            'column "user": spaces stand around 2 ids, first "a "; remove',
+            'column "user": there are spaces around 2 ids, first "a "; remove',
         ),
-        (b"user,item\na, x\na,y\n", 'column "item": spaces stand around 1 id, first " x"'),
+        (b"user,item\na, x\na,y\n", 'column "item": there are spaces around 1 id, first " x"'),
         (b"user,user\nann,a\n", "no header line, write one, such as user,items"),
     ],
 )
@@ -94,4 +94,4 @@ def test_what_a_solution_holds_that_is_not_read(
 ) -> None:
     path.write_text(f"user,item,{column}\nann,a,{cells[0]}\nbob,b,{cells[1]}\n")
     found = of_file(path)
-    assert (found.doubts, found.shape) == (doubts, f"one row an item, 2 users; not read: {column}")
+    assert (found.doubts, found.shape) == (doubts, f"one row per item, 2 users; not read: {column}")

@@ -68,15 +68,15 @@ def test_true_items_have_grades_and_no_ranks() -> None:
 
 
 REFUSED = {
-    '{"ann": ["a"],\n"ann": ["b"]}': (2, 'the key "ann" stands twice'),
-    ANN + '{"user": "bob", "items": ["c"], "user": "cem"}': (2, 'the key "user" stands twice'),
-    '{"ann": {"a": 1, "a": 2}}': (1, 'the key "a" stands twice'),
+    '{"ann": ["a"],\n"ann": ["b"]}': (2, 'the key "ann" is there twice'),
+    ANN + '{"user": "bob", "items": ["c"], "user": "cem"}': (2, 'the key "user" is there twice'),
+    '{"ann": {"a": 1, "a": 2}}': (1, 'the key "a" is there twice'),
     ANN + '{"user": "bob", "items": ["c"]': (2, "found the end of the file"),
     ANN + '{"user": "bob", "items": "c"}': (2, 'found "c", expected a list of items'),
     ANN + '{"user": "bob", "items": [["c"]]}': (2, "expected a list of items"),
     ANN * 9_999 + '{"user": "bob", "items": [], "rank": 1}': (10_000, 'key "rank" is in none'),
     ANN + "[1]": (2, "expected an object"),
-    '{"ann": ["a"]} {"bob": ["b"]}': (1, 'found {"bob": ["b"]} behind the end'),
+    '{"ann": ["a"]} {"bob": ["b"]}': (1, 'found {"bob": ["b"]} after the end'),
     '{"ann": ["a"], bob: ["b"]}': (1, "found bob"),
     '{"user": {"0": "ann"}, "item": {"0": "a"}}': (1, 'orient="records"'),
     '{"ann": ["\\ud800"]}': (1, "half a character"),
@@ -161,5 +161,5 @@ def test_true_items(tmp_path: Path, text: str) -> None:
 def test_a_user_with_two_lists_of_true_items_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "truth.jsonl"
     path.write_text(ANN + ANN)
-    with pytest.raises(DataError, match="user ann has two rows with a list each"):
+    with pytest.raises(DataError, match="user ann has two rows with a list"):
         solution.of_file(path)

@@ -50,29 +50,30 @@ BESIDE = {
 OF_FORMAT = {"12": "k", "votes": "NAME"}
 """What stands in the page for a part of a hint."""
 NOTED = {
-    "SUB001": "there is no such file",
-    "SUB002": "is a folder",
-    "SUB018": "the file may not be read",
+    "SUB001": "the file does not exist",
+    "SUB002": "this is a folder",
+    "SUB018": "the file cannot be read",
     "SUB019": "a line is longer than x",
     "SUB020": "the name says x",
-    "SUB108": "the column x is of a type that has no place there",
-    "SUB110": "it can be read, but CSV with a row a user is asked for, and this is x",
+    "SUB108": "the column x has a type that is not allowed",
+    "SUB110": "this is x; harness can read it, but the competition requires CSV with one row per "
+    "user",
     "SUB113": 'the column "x" is not read',
-    "SUB115": 'the column "x" orders rows otherwise than the one that is read, which counts; '
-    "rows: 1",
-    "SUB116": 'the column "x" is taken for scores, the highest first',
-    "SUB214": "customer_id: users of the evaluation set or solution, 1 beyond the ids that must be "
-    "there: first x",
-    "SUB318": "the config reads item ids that lost their leading zero: x",
-    "SUB319": 'prediction: the row of "x" stands apart from others of its user, whose list is the '
-    "order of rows",
-    "SUB320": 'prediction: "x" is none of the items that are known, and looks like one',
-    "SUB321": "every row of the solution counts as true, but a column may say otherwise: x",
-    "SUB322": "true items of the solution are words for a missing value, and count (an empty cell "
-    "means no true item): x",
-    "SUB323": "ids of the solution look like others, and count as different: x",
-    "SUB402": "of the evaluated users, x have a hit",
-    "SUB403": "of all positions, x hold what the user has in training already",
+    "SUB115": 'the column "x" gives another order than the column that harness uses; rows: 1',
+    "SUB116": 'harness uses the column "x" as scores, highest first',
+    "SUB214": "customer_id: users of the evaluation set or solution that are not required: 1, "
+    "first x",
+    "SUB318": "the item ids of the config's data lost their leading zero: x",
+    "SUB319": 'prediction: the row of "x" is apart from the other rows of its user, and the '
+    "order of rows is the order of the list",
+    "SUB320": 'prediction: "x" is an unknown item that looks like a known one',
+    "SUB321": "every row of the solution counts as true, but one column may mean that some are "
+    "not: x",
+    "SUB322": "some true items of the solution look like missing values, but count as items (an "
+    "empty cell means no true item): x",
+    "SUB323": "some ids of the solution look alike, but count as different: x",
+    "SUB402": "evaluated users with a hit: x",
+    "SUB403": "positions with an item that the user already has in training: x",
 }
 """Of rules that no text of three rows shows: what is said of the value x."""
 
@@ -88,7 +89,7 @@ def test_every_rule_is_here() -> None:
 def is_on_the_page(code: str, hint: str) -> bool:
     for part, instead in OF_FORMAT.items():
         hint = hint.replace(part, instead)
-    return f"; to mend it: {hint}" in SECTIONS[code]
+    return f"; to fix it: {hint}" in SECTIONS[code]
 
 
 SIZES = [(code, size) for code in EXAMPLES for size in (64, 1 << 22)]
@@ -131,8 +132,8 @@ def test_a_column_by_nearly_its_name(tmp_path: Path) -> None:
     near = checked(tmp_path, GOOD.replace("prediction", "predictions"))
     both = checked(tmp_path, "customer_id,prediction,predictions\nann,,\nbob,,\n")
     assert [[p.message for p in r.problems if p.code == "SUB102"] for r in (near, both)] == [
-        ['nobody knows the column "predictions"; did you mean "prediction"?'],
-        ['nobody knows the column "predictions"'],
+        ['the column "predictions" is unknown; did you mean "prediction"?'],
+        ['the column "predictions" is unknown'],
     ]
 
 
@@ -184,4 +185,4 @@ def test_a_hint_knows_what_stands_between_items(
 @pytest.mark.parametrize("code", ["SUB205", "SUB309", "SUB310"])
 def test_a_hint_knows_that_a_row_holds_an_item(tmp_path: Path, code: str) -> None:
     hint = fault(checked(tmp_path, ROWS[code][0]), code).hint
-    assert hint == "write one item a row: customer_id,article_id,rank"
+    assert hint == "write one item per row: customer_id,article_id,rank"

@@ -27,11 +27,11 @@ def test_every_problem_has_its_place_its_count_and_its_cure(bad: Validation) -> 
     assert (
         problems.text(bad, 0.04)
         == """\
-checked as a file of users and items; lists, up to 12 items; 3 ids must be there; 3 items are known
+checked as a file of users and items; lists, up to 12 items; 3 ids required; 3 items are known
 bad.csv   5 rows   3 errors, 1 warning   0.0 s
 
-SUB202  error     line 5, customer_id: "zoe" is none of the ids that are asked for
-                  write the id as it is asked for; drop the row only if its user is not asked for
+SUB202  error     line 5, customer_id: "zoe" is not one of the required ids
+                  write the id as in the sample; remove the row only if its user is not required
 
 SUB203  error     line 4, customer_id: "ann" has a row already
                   give each user one row
@@ -42,7 +42,7 @@ SUB305  error     line 3, prediction: "706016003" lost its leading zeros: ids ha
                   write ids as text (pandas: dtype=str); or --fix bad-fixed.csv
 
 SUB301  warning   line 4, prediction: the list is empty
-                  recommend something"""
+                  recommend at least one item"""
     )
 
 
@@ -78,25 +78,25 @@ def test_a_frame_is_not_mended(here: Path) -> None:
 def test_as_records(bad: Validation) -> None:
     header, row, *_ = as_csv(bad.records()).splitlines()
     assert header == "code,severity,line,user,column,value,known,count,lines,message,hint,fixed"
-    assert row.startswith('SUB202,error,5,,customer_id,zoe,,1,1,"""zoe"" is none of the ids')
+    assert row.startswith('SUB202,error,5,,customer_id,zoe,,1,1,"""zoe"" is not one of the')
 
 
 @pytest.mark.parametrize(
     ("content", "items", "text"),
     [
-        (BAD, True, "mended, written to out.csv; errors are left: SUB202, SUB203"),
-        (GOOD, True, "nothing to mend, written to out.csv; no errors are left"),
+        (BAD, True, "fixed, written to out.csv; errors remain: SUB202, SUB203"),
+        (GOOD, True, "nothing to fix, written to out.csv; no errors remain"),
         (
             GOOD.replace("ann,0706016001 0706016002", "bob,0706016003"),
             True,
-            "mended, written to out.csv, 1 missing row appended, 1 repeated row dropped; "
-            "no errors are left",
+            "fixed, written to out.csv, 1 missing row added, 1 repeated row removed; no errors "
+            "remain",
         ),
         (
             GOOD,
             False,
-            "nothing to mend, written to out.csv; no errors are left; items were not compared "
-            "(give --solution, --items or --config)",
+            "nothing to fix, written to out.csv; no errors remain; items were not compared (give "
+            "--solution, --items or --config)",
         ),
     ],
 )

@@ -132,14 +132,15 @@ def test_a_folder_of_parts_is_one_table(tmp_path: Path) -> None:
 REFUSED: list[tuple[str, list[str]]] = [
     ("\n", ["empty", "expected a table"]),
     ("prediction\na b\n", ['one column, "prediction"', "two, the user and the items"]),
-    (WIDE.replace(",", ";"), ['one column, "user;items"', "apart by ';': save it with commas"]),
+    (WIDE.replace(",", ";"),
+     ['one column, "user;items"', "the separator seems to be ';': save it with commas"]),
     ("user,items\nann,a b\nbob,c,d\n", ["line 3 has 3 fields, expected 2 (user, items)"]),
     ("who,Usage\nann,Public\n", ['no column "items"', "--item-column"]),
     ('user,item\nann,a\nann,""\nbob,c\n', ['column "item"', "line 3", "the id is missing"]),
     *((f"user,item,{column}\nann,a,1\nann,b,first\n",
        [f'column "{column}"', "line 3", '"first"', "a number; write one, or drop the row"])
       for column in ("rank", "score")),
-    ("user,item,rank\nann,a b,1\nbob,c,1\n", ['"rank" says nothing of the items', "drop it"]),
+    ("user,item,rank\nann,a b,1\nbob,c,1\n", ['"rank" has one value per row', "drop it"]),
     ("user,items\nann,a\nzoé,b\n", ["line 3 is not UTF-8 text", "save the file as UTF-8"]),
     # Read as rows, a b would be one item that never hits, and everyone would score 0.
     ("customer_id,prediction\nann,a b\nbob,c d\nann,e f\n", ["ann", "customer_id"]),
@@ -158,7 +159,7 @@ def test_a_sample_or_items_without_a_header(tmp_path: Path) -> None:
     pl.DataFrame().write_parquet(none)
     for path in (blank, none):
         for sample, items in ((path, None), (None, path)):
-            with pytest.raises(DataError, match=f"{path.name}: holds no columns"):
+            with pytest.raises(DataError, match=f"{path.name}: has no columns"):
                 of_tables(sample, items)
 
 
@@ -169,7 +170,7 @@ def test_a_sample_or_items_without_a_header(tmp_path: Path) -> None:
 def test_a_column_of_numbers_is_asked_about(votes: list[object], numbers: bool) -> None:
     """It may order rows."""
     file = read(pl.DataFrame({"user": ["ann"] * 2, "item": ["a", "b"], "votes": votes}))
-    asked = refusal(DataError, 'the column "votes" holds numbers', "--score-column votes")
+    asked = refusal(DataError, 'the column "votes" has numbers', "--score-column votes")
     with asked if numbers else nullcontext():
         refuse_unsaid(file, None)
     refuse_unsaid(file, Named(row_order=True))
@@ -225,7 +226,11 @@ ALLOWED = "expected one of Public, Private, Ignored"
         ("Usage", "public", f'column "Usage", user bob: found "public", {ALLOWED}'),
         ("Usage", "", f'column "Usage", user bob: found an empty value, {ALLOWED}'),
         ("Usage", "Public\nann,c,Private", "user ann has two values of Usage; give it one"),
-        ("usage", "Public", 'column "usage": leaderboards are said by a column "Usage"'),
+        (
+            "usage",
+            "Public",
+            'column "usage": the column of leaderboards must have the name "Usage"',
+        ),
     ],
 )
 def test_a_usage_that_is_none(path: Path, header: str, usage: str, message: str) -> None:

@@ -27,7 +27,7 @@ def test_nothing_is_wrong_with_a_good_file(tmp_path: Path) -> None:
     result = checked(tmp_path, GOOD)
     assert (result.problems, result.rows, result.valid) == ((), 3, True)
     document = result.to_dict()
-    assert document.pop("checked").endswith("3 ids must be there; 3 items are known")
+    assert document.pop("checked").endswith("3 ids required; 3 items are known")
     assert document == {"schema": 1, "valid": True, "rows": 3, "problems": []}
     assert "0 errors" in repr(result)
     quoted = '"' + GOOD.replace(",", '","').replace("\n", '"\n"')[:-1]
@@ -52,7 +52,7 @@ def test_packed(tmp_path: Path) -> None:
     mac = zipped("__MACOSX/._submission.csv", ".DS_Store", "lists/")
     assert findings(tmp_path, mac, name="s.zip") == []
     (two,) = checked(tmp_path, zipped("b.csv", ".DS_Store"), name="s.zip").problems
-    assert "not hold one file, but submission.csv, b.csv" in two.message
+    assert "must have one file, but it has submission.csv, b.csv" in two.message
 
 
 ROWS = [
@@ -114,8 +114,8 @@ def test_archives_that_are_damaged(tmp_path: Path, name: str, content: bytes) ->
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("s.csv.gz", GOOD.encode(), ".gz, and it is plain text"),
-        ("s.zip", GZIP, ".zip, and it is gz"),
+        ("s.csv.gz", GOOD.encode(), ".gz, but the file is plain text"),
+        ("s.zip", GZIP, ".zip, but the file is gz"),
     ],
 )
 def test_a_name_of_another_kind(tmp_path: Path, name: str, content: bytes, says: str) -> None:
@@ -190,7 +190,7 @@ def test_a_config_says_who_and_what_there_is(tmp_path: Path, users: str) -> None
 
 def test_what_it_is_checked_against_must_be_there(tmp_path: Path) -> None:
     (tmp_path / "articles.csv").write_text(ITEMS)
-    with pytest.raises(DataError, match=r"gone\.csv: there is no such file"):
+    with pytest.raises(DataError, match=r"gone\.csv: the file does not exist"):
         of_tables(tmp_path / "gone.csv")
     with pytest.raises(DataError, match=r's\.csv: no column "id"; allowed: article_id, name'):
         ids(tmp_path / "articles.csv", "id")

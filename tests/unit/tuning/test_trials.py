@@ -112,8 +112,8 @@ def test_a_place_that_cannot_be_written_is_told(
     kept.write_text("a file")
     assert made_anew(config(tmp_path))
     assert caplog.messages == [
-        f"trials are not kept for another search: nothing can be written to {kept}; make room "
-        "there, or set HARNESS_CACHE_DIR to a folder of your own"
+        f"trials are not kept for a later search: cannot write to {kept}; make room there, or "
+        "set HARNESS_CACHE_DIR to a folder of your own"
     ]
 
 
