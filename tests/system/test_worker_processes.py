@@ -14,6 +14,7 @@ import pytest
 import small
 from beside import OWN, config, own
 
+from harness.core.sources import watch_imports
 from harness.core.workers import EndedError, Workers, threads_of
 from harness.evaluation import workers
 from harness.evaluation.run import run
@@ -39,6 +40,7 @@ def opened():
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Return the name of a module that has what a worker is asked by."""
+    watch_imports()  # as a run does before it imports what a config names
     (tmp_path / "echo_worker.py").write_text(ECHO)
     monkeypatch.syspath_prepend(tmp_path)
     yield "echo_worker"
