@@ -9,11 +9,11 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends gcc libc6-dev \
     && rm -rf /var/lib/apt/lists/*
 COPY . /source
-RUN pip wheel --no-cache-dir --wheel-dir /wheels /source
+RUN pip wheel --no-cache-dir --wheel-dir /wheels "/source[als,tune,fetch]"
 
 FROM python:3.11-slim
 RUN --mount=from=build,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-index --find-links /wheels /wheels/submission_harness-*.whl
+    pip install --no-cache-dir --no-index --find-links /wheels "submission-harness[als,tune,fetch]"
 WORKDIR /work
 COPY configs configs
 COPY data data

@@ -123,10 +123,9 @@ fuzz-asan: $(VENV)/.installed-dev
 	        tests/system/fuzz/fuzz_events.py \
 	    || { cat $(ASAN)/report.*; exit 1; }
 
-# What a release has to hold: the source distribution is what is committed, the wheel is made of it,
-# both show on a package index, and where only the wheel is installed, without a compiler, the demo
-# has the figures of this folder to the last bit. Both are left in dist/; the wheel is for this
-# Python and Linux. .github/workflows/wheels.yml makes those of other systems and versions.
+# A release: the source distribution has the committed files, the wheel is built from it, a package
+# index accepts both, and an environment with only the wheel and no compiler prints the demo's figures
+# to the last bit. Both stay in dist/; the wheel is for this Python and Linux. .github/workflows/wheels.yml makes those of other systems and versions.
 RELEASE := build/release
 WHEEL_USER := $(RELEASE)/user
 SAMPLE := data/hm-sample/sample_submission.csv.gz

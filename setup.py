@@ -1,9 +1,7 @@
 """The modules that are compiled when the package is built; all else stands in pyproject.toml."""
 
 import os
-import re
 import sys
-import tomllib
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -40,21 +38,6 @@ def extension(source: str) -> Extension:
     )
 
 
-def readme() -> str:
-    """Return the README for a package index, which has no files for its links and pictures.
-
-    They lead to the Repository of [project.urls]. Without one, only the words of links stay.
-    """
-    text = Path("README.md").read_text(encoding="utf-8")
-    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-    repository, tag = project.get("urls", {}).get("Repository"), f"v{project['version']}"
-    if repository is None:
-        text = re.sub(r"!\[[^]]*\]\((?!https:)[^)]*\)\n\n", "", text)
-        return re.sub(r"\[([^]]*)\]\((?!https:)[^)]*\)", r"\1", text)
-    text = re.sub(r"(!\[[^]]*\]\()(?!https:)", rf"\1{repository}/raw/{tag}/", text)
-    return re.sub(r"\]\((?!https:)", f"]({repository}/blob/{tag}/", text)
-
-
 class Incremental(build_ext):
     """Compile modules side by side; for an install with -e, only those that changed.
 
@@ -71,8 +54,6 @@ class Incremental(build_ext):
 
 if __name__ == "__main__":  # where processes begin by importing this file, Cython's do too
     setup(
-        long_description=readme(),
-        long_description_content_type="text/markdown",
         cmdclass={"build_ext": Incremental},
         ext_modules=cythonize(
             [extension(source) for source in MODULES],

@@ -13,7 +13,7 @@ from harness.models.base import Train
 from harness.models.factors import FactorModel, Vectors, implicit_vectors
 
 if find_spec("implicit") is None:
-    raise ModuleNotFoundError("it needs implicit: pip install 'submission-harness[als]'")
+    raise ModuleNotFoundError("it needs implicit: pip install implicit")
 
 
 @dataclass(eq=False)

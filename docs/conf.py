@@ -5,12 +5,13 @@ import re
 import tomllib
 from pathlib import Path
 
-from pages import commands
+import typer.cli
 from sphinx.application import Sphinx
+
+from harness.cli import app as harness
 
 DOCS = Path(__file__).resolve().parent
 PROJECT = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-REPOSITORY = PROJECT.get("urls", {}).get("Repository")
 os.environ["HARNESS_ROOT"] = str(DOCS.parent)
 """Where the gallery finds data/."""
 
@@ -71,21 +72,23 @@ suppress_warnings = [
 
 
 def _prepared(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Put the commands into their page; links that leave docs/ lead to the repository.
-
-    It is the Repository of [project.urls]; without one, the path stands there.
-    """
+    """Put the commands into their page; a link that leaves docs/ becomes the path it names."""
 
     def outside(link: re.Match[str]) -> str:
         path = Path(os.path.normpath((DOCS / page).parent / link[2]))
-        if path.is_relative_to(DOCS):
-            return link[0]
-        name = path.relative_to(DOCS.parent).as_posix()
-        return f"[{link[1]}]({REPOSITORY}/blob/main/{name})" if REPOSITORY else f"`{name}`"
+        within = path.is_relative_to(DOCS)
+        return link[0] if within else f"`{path.relative_to(DOCS.parent).as_posix()}`"
 
     if page == "cli":
-        source[0] += commands.page()
+        source[0] += _commands()
     source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)#]*)[^)]*\)", outside, source[0])
+
+
+def _commands() -> str:
+    """Return every command with its options, as Typer writes them."""
+    group = typer.main.get_command(harness)
+    text = typer.cli.get_docs_for_click(obj=group, ctx=typer.Context(group), name="harness")
+    return re.sub(r"^## `harness (.*)`$", r"## \1", text[text.index("## ") :], flags=re.M)
 
 
 def setup(app: Sphinx) -> None:

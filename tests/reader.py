@@ -19,8 +19,9 @@ def follow(page: str, folder: Path, cli: Cli, capfd: pytest.CaptureFixture[str])
     for name in ("configs", "data"):
         shutil.copytree(ROOT / name, folder / name)
     space: dict[str, object] = {}
-    status, err = 0, ""
-    for step in steps(ROOT / page):
+    status, err, todo = 0, "", list(steps(ROOT / page))
+    assert todo, "a page that shows nothing to do"
+    for step in todo:
         out = ""
         if step.kind == "save":
             save(step, folder)

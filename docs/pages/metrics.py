@@ -34,8 +34,8 @@ function in `my_metrics.py` next to the config (or the notebook), the metric is
 
 ```python
 def early(hits, n_relevant, k):
-    \"\"\"Half the hits among the first three ranks.\"\"\"
-    return hits[:3].sum() / 2
+    \"\"\"The share of the first three ranks that are hits.\"\"\"
+    return hits[:3].sum() / 3
 ```
 
 `hits` is a bool array of the k ranks, best first (a repeated item is not a hit); `n_relevant` is

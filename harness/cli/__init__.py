@@ -68,20 +68,20 @@ def _commands(
 
 
 for command in (
-    synth.synth,
     init.init,
     run.run,
     tune.tune,
     compare.compare,
     check.check,
     leaderboard.leaderboard,
-    score.score,
     explain.explain,
     report.report,
     validate.validate,
+    score.score,
     submit.submit,
     split.split,
     fetch.fetch,
+    synth.synth,
     lists.list_,
 ):
     app.command(command.__name__.rstrip("_"), cls=Command)(declared(command))

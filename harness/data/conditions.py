@@ -220,7 +220,7 @@ def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
     >>> where_to_write([], Condition("user", filled=True))
     'where = { user = { empty = false } } under [data]'
     >>> where_to_write([Condition("a", low=1)], Condition("b", high=2))
-    'where = { a = { min = 1 }, b = { max = 2 } } under [data], in place of the one that is there,'
+    'where = { a = { min = 1 }, b = { max = 2 } } under [data], instead of the one there,'
     """
     columns = {one.column for one in more}
     every = [*(one for one in held if one.column not in columns), *more]

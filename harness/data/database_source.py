@@ -178,7 +178,7 @@ class DuckDBSource(_DatabaseSource):
             import pyarrow  # noqa: F401 - batches of rows come through it
         except ImportError as error:
             raise DataError(
-                f"{part.path}: needs DuckDB and PyArrow: pip install 'submission-harness[duckdb]'"
+                f"{part.path}: needs DuckDB and PyArrow: pip install duckdb pyarrow"
             ) from error
         self.faults = (duckdb.Error,)
         super().__init__(table, part)

@@ -204,8 +204,7 @@ def require() -> None:
         import pooch  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            'harness fetch needs pooch, which is not installed: pip install "submission-harness'
-            '[fetch]"'
+            "harness fetch needs pooch, which is not installed: pip install pooch requests"
         ) from error
 
 

@@ -167,8 +167,7 @@ def require() -> None:
         import optuna  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            'harness tune needs optuna, which is not installed: pip install "submission-harness'
-            '[tune]"'
+            "harness tune needs optuna, which is not installed: pip install optuna"
         ) from error
 
 

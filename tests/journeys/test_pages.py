@@ -15,9 +15,12 @@ from conftest import COMMAND, ROOT, Cli
 from pages.steps import save, steps
 from reader import follow
 
-HOW_TO = [f"docs/how-to/{path.name}" for path in sorted((ROOT / "docs/how-to").glob("*.md"))]
-PAGES = ["README.md", "docs/index.md", "docs/tutorial.md", *HOW_TO]
-FOLLOWED = [page for page in PAGES if page not in ("docs/how-to/index.md", "docs/how-to/spark.md")]
+NOT_HERE = {"how-to/index.md", "how-to/spark.md"}
+HOW_TO = sorted(f"how-to/{path.name}" for path in (ROOT / "docs/how-to").glob("*.md"))
+FOLLOWED = ["index.md", "tutorial.md", "comparison.md", "folds.md", *HOW_TO]
+FOLLOWED = ["README.md", *(f"docs/{page}" for page in FOLLOWED if page not in NOT_HERE)]
+PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+PAGES += [f"docs/{page}" for page in HOW_TO]
 
 
 @pytest.mark.parametrize("page", FOLLOWED)
@@ -35,13 +38,14 @@ def test_a_page_works_as_written(
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_for_other_machines_have_their_options(page: str) -> None:
-    """Blocks of sh and yaml and text in backticks are not run, so their options are looked up."""
+    """Blocks of sh and yaml, and code within text, are not run, so their options are looked up."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    shown = re.findall(r"^\s*(?:- run: )?(harness .*)$", text, re.M)
-    for command in [*shown, *re.findall(r"`(harness [^`]*)`", text)]:
+    called = rf"harness (?:{'|'.join(COMMAND.commands)}) "
+    shown = re.findall(rf"^\s*(?:- run: |entry: .* )?({called}.*)$", text, re.M)
+    for command in [*shown, *re.findall(rf"`({called}[^`]*)`", text)]:
         _, name, *words = shlex.split(command, comments=True)
         known = {flag for param in COMMAND.commands[name].params for flag in param.opts}
-        flags = [word.partition("=")[0] for word in words if word.startswith("-")]
+        flags = [word.partition("=")[0] for word in words if re.match("--?[a-z]", word)]
         assert [flag for flag in flags if flag not in known] == [], command
 
 

@@ -3,7 +3,6 @@
 import json
 import pkgutil
 import re
-import runpy
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,12 +47,6 @@ def test_links_lead_somewhere() -> None:
             there = page.parent / path if path else page
             assert there.exists(), f"{page}: {path}"
             assert not anchor or anchor in anchors(there), f"{page}: {path}#{anchor}"
-
-
-def test_a_package_index_gets_no_link_that_leads_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    text = runpy.run_path("setup.py")["readme"]()
-    assert re.findall(r"\]\((?!https:)[^)]*|^!.*", text, flags=re.M) == []
 
 
 def test_the_citation_has_the_version_of_the_package() -> None:

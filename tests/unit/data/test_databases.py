@@ -205,7 +205,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, kind: str, size: int) -> None
 def test_how_to_install_duckdb_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = write(tmp_path, "duckdb")
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    refused(tmp_path, "pip install 'submission-harness[duckdb]'", events=f"{name}::log")
+    refused(tmp_path, "pip install duckdb pyarrow", events=f"{name}::log")
 
 
 @KINDS

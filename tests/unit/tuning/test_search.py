@@ -104,5 +104,5 @@ def test_what_no_grid_can_try_is_refused() -> None:
 
 def test_without_optuna_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with refusal(UsageError, 'not installed: pip install "submission-harness[tune]"'):
+    with refusal(UsageError, "not installed: pip install optuna"):
         require()
