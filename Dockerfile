@@ -2,7 +2,7 @@
 #   docker build -t submission-harness .
 #   docker run --rm submission-harness
 # Your own log, config and runs, all in this folder, as yourself:
-#   docker run --rm --user "$(id -u)" -v "$PWD:/work" submission-harness run events.toml
+#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" submission-harness run events.toml
 FROM python:3.11-slim AS build
 # hadolint ignore=DL3008
 RUN apt-get update \

@@ -131,6 +131,7 @@ WHEEL_USER := $(RELEASE)/user
 SAMPLE := data/hm-sample/sample_submission.csv.gz
 MADE := PKG-INFO|setup.cfg|[^/]*\.egg-info/.*
 release-check: $(VENV)/.installed-dev
+	git diff --quiet HEAD || { echo "commit your changes first"; exit 1; }
 	rm -rf dist $(RELEASE) *.egg-info
 	$(BIN)/python -m build --outdir $(RELEASE)
 	git ls-files | LC_ALL=C sort > $(RELEASE)/committed

@@ -39,6 +39,8 @@ def steps(page: Path) -> Iterator[Step]:
             yield Step("save", text[named.end() :], "", named[1], named[2] or "")
         elif language == "python":
             yield Step("python", text, output)
+        elif language not in ("sh", "yaml"):
+            raise ValueError(f"{page}: nothing is done with this block of {language}:\n{text}")
 
 
 def save(step: Step, folder: Path) -> None:
@@ -47,6 +49,8 @@ def save(step: Step, folder: Path) -> None:
     old = path.read_text(encoding="utf-8") if step.place else ""
     text = f"{old}\n{step.text}"
     if step.place.startswith("in "):
-        section = f"{step.place.removeprefix('in ')}\n"
-        text = old.replace(section, section + step.text, 1)
+        before, section, after = old.partition(f"{step.place.removeprefix('in ')}\n")
+        text = before + section + step.text + after
+        if not section:
+            raise ValueError(f"{step.file} has no section {step.place}")
     path.write_text(text, encoding="utf-8")

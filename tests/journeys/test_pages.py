@@ -55,7 +55,7 @@ def test_the_model_of_the_page_lists_the_favourite_colour_first(here: Path, cli:
     save(model, here)
     rows = ["ann,a", "ann,c", "bob,d", "cem,a", "cem,c", "dan,a"]
     days = [f"{row},2020-01-01" for row in rows] + ["ann,d,2020-01-09", "bob,a,2020-01-09"]
-    mine = {"name": "mine", "use": "my_model:PopularInGroup", "params": {"column": "colour"}}
+    mine = {"name": "mine", "use": "colour_model:PopularInGroup", "params": {"column": "colour"}}
     items = {"items": {"file": "items.csv", "id": "sku"}}
     files = {
         "log.csv": "\n".join(["user,item,time", *days]),
