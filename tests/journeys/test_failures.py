@@ -92,7 +92,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 def test_the_others_have_the_figures_of_a_run_without_them(done: Done) -> None:
     *notes, last = done.found.notes
-    assert last == ('the baseline "Fit" failed: the 2 models that are are compared pair by pair')
+    assert last == 'the baseline "Fit" failed: the other 2 models are compared pair by pair'
     assert figures(done.found, "notes") == figures(done.alone, "notes")
     assert tuple(notes) == done.alone.notes
 
