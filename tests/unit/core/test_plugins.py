@@ -154,7 +154,7 @@ def test_a_helper_beside_the_config_is_found_as_the_hint_says(
 
 
 def test_an_error_is_told_with_where_it_was_raised() -> None:
-    """In the last line of theirs; an error without a message has its kind."""
+    """The last line outside of libraries; an error without a message has its kind."""
     with pytest.raises(SyntaxError) as error:
         ast.parse("x y")
     assert re.fullmatch(
