@@ -60,9 +60,10 @@ def open_runs(inputs: Sequence[Any]) -> list[Run]:
         if differ:
             difference = f"they differ in {', '.join(differ)}"
             if len(first.folds) != len(run.folds):
-                counts = [counted(len(each.folds), "fold") for each in (first, run)]
-                counts = ["no folds" if count == "1 fold" else count for count in counts]
-                difference = f"{first.folder} has {counts[0]}, {run.folder} has {counts[1]}"
+                difference = ", ".join(
+                    f"{each.folder} has {len(each.folds) if len(each.folds) > 1 else 'no'} folds"
+                    for each in (first, run)
+                )
             step = "run both with the same data, [split] and [evaluation]"
             if ours.fingerprint_format != theirs.fingerprint_format:
                 older = min(first, run, key=lambda it: it.evaluation.fingerprint_format)

@@ -119,7 +119,7 @@ def _table_of(task: Task, columns: Sequence[str]) -> pl.DataFrame:
     for column in columns:
         if column in (USER, *OWN):
             raise UsageError(
-                f'[compare] slices: every evaluation set has the slice "{column}"; remove it'
+                f'[compare] slices: every evaluation set already has "{column}"; remove it'
             )
     table = task.train.users_table
     if table is None:

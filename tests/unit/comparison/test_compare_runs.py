@@ -119,7 +119,7 @@ def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: P
 
 
 def test_runs_without_a_score_per_user(tmp_path: Path) -> None:
-    one = change(write_run(tmp_path / "one", {"last": LAST}), metrics={"Coverage@3": {"better": "higher"}})
+    one = write_run(tmp_path / "one", {"last": {"Coverage@3": [1.0, 0.0]}})
     with refusal(UsageError, "no metric of these runs has scores per user; run again with one"):
         compare(one)
 
