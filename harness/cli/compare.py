@@ -35,8 +35,8 @@ def compare(
     ] = None,
     public_share: Annotated[
         list[float] | None,
-        "The share of users on the public leaderboard, such as 0.3. Repeatable. Default: 0.01 "
-        "and 0.3.",
+        "The share of users on the public leaderboard, such as 0.3. Repeatable. Default: that of "
+        "the config, else 0.01 and 0.3.",
     ] = None,
     correction: options.Correction = None,
     resamples: options.Resamples = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -38,21 +38,26 @@ def init(
     ] = None,
     separator: Annotated[str | None, "The separator of fields. Default: guessed."] = None,
     encoding: Annotated[
-        str | None, "The encoding of the file: latin-1 or cp1252. Default: UTF-8."
+        Literal["utf-8", "latin-1", "cp1252"] | None, "The encoding of the file. Default: utf-8."
     ] = None,
     force: Replace = False,
     quiet: Quiet = False,
 ) -> int:
     """Write a config for a log of events, with comments.
 
-    It reads and checks the whole log, and shows each guess. To change a guess, edit the config.
+    It reads and checks the whole log if memory allows, and shows each guess. To change a guess,
+    edit the config.
     """
     from harness.core.io import refuse_overwriting, whole_file, written
+    from harness.data.layout import Table
+    from harness.data.naming import parts_of
     from harness.init.guess import config_for
 
+    log = log if log.name not in ("", "..") else log.resolve()
     target = out or Path(f"{log.name.partition('.')[0] or 'config'}.toml")
-    refuse_overwriting(target, [log], force=force)
     try:
+        parts_of(Table(log))  # no such log: that is to be known first
+        refuse_overwriting(target, [log], force=force)
         config = config_for(
             log,
             target.absolute(),

@@ -51,13 +51,19 @@ Force = Annotated[bool, "Score a file even if it has errors."]
 Replace = Annotated[bool, "Replace the file that --out names."]
 Strict = Annotated[bool, "Treat warnings as errors."]
 Correction = Annotated[
-    Literal["holm", "bh"] | None, "Correct p values for the number of pairs. Default: holm."
+    Literal["holm", "bh"] | None,
+    "Correct p values for the number of pairs. Default: that of the config, else holm.",
 ]
 Resamples = Annotated[
-    int | None, "Draws of the bootstrap and the randomization test. Default: 10,000."
+    int | None,
+    "Draws of the bootstrap and the randomization test. Default: that of the config, else 10,000.",
 ]
 Seed = Annotated[
-    int | None, typer.Option(min=0, help="The same seed gives the same results. Default: 42.")
+    int | None,
+    typer.Option(
+        min=0,
+        help="The same seed gives the same results. Default: that of the config, else 42.",
+    ),
 ]
 Repeat = Annotated[int, "The repeat of the model."]
 Fold = Annotated[int | None, "The fold of the run; 1 is the earliest. Default: the last."]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def split(
-    out: Annotated[Path, "The folder to write."],
+    out: Annotated[Path, "The folder to write. It replaces an earlier split there."],
     config: options.ConfigArgument = None,
     config_option: options.ConfigOption = None,
     public_share: Annotated[

@@ -25,8 +25,8 @@ def submit(
     fold: options.Fold = None,
     all_events: Annotated[
         bool,
-        "Fit on all events, with the held-out ones, and write only the users of the sample "
-        "submission. Only for an upload: a local score of this file is too good.",
+        "Fit on all events, with the held-out ones, and write only the users that the "
+        "competition requires. Only for an upload: a local score of this file is too good.",
     ] = False,
     set_: options.Set = None,
     quiet: options.Quiet = False,
@@ -59,8 +59,8 @@ def submit(
     say(f"{done.path}  {counted(done.rows, 'row')}, {done.path.stat().st_size:,} bytes")
     if all_events:
         note(
-            "note  only for an upload: the model has seen the held-out days, so do not score "
-            "this file here"
+            "note  only for an upload: the model has seen the held-out events, so do not "
+            "score this file here"
         )
     for odd in done.notes:
         note(f"note  {odd}")

@@ -28,7 +28,9 @@ def leave_processors() -> None:
 def validate(
     file: options.Lists,
     k: Annotated[
-        int | None, "The most items that a list may have. Default: that of the competition."
+        int | None,
+        "The most items that a list may have. Default: that of the config or the competition, else "
+        "any number.",
     ] = None,
     fix: Annotated[Path | None, "Write the fixed file to OUT.", "OUT"] = None,
     strict: options.Strict = False,

@@ -174,7 +174,10 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     texts = [conditions] if isinstance(conditions, str) else conditions
     texts = list_of(str, "conditions", texts, f"texts, such as {_EXAMPLES}")
     if not texts:
-        raise UsageError(f"no condition; write one, such as {_EXAMPLES}")
+        raise UsageError(
+            'no condition; add --at-least "MAP@12 of mine >= popular" (in Python, '
+            'conditions=["MAP@12 of mine >= popular"])'
+        )
     opened = read(run)
     opened.verify()
     pairs = cache(partial(_pairs, opened))  # conditions on one metric share a comparison

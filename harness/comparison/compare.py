@@ -192,8 +192,8 @@ def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
         shares = list_of(Real, "public_shares", public_shares, "numbers between 0 and 1")
     if baseline is not None and all_pairs:
         raise UsageError(
-            f'every two models, or every model with the baseline "{baseline}": leave --all-pairs '
-            "or --baseline out (in Python, all_pairs= or baseline=)"
+            f'you cannot compare all pairs and set the baseline "{baseline}"; remove --all-pairs '
+            "or --baseline (in Python, all_pairs= or baseline=)"
         )
     took, runs = stopwatch(), open_runs(inputs)
     run, by = runs[0], metric_of(runs, None if metric is None else str(metric))

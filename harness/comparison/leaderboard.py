@@ -218,7 +218,7 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
     names = [name for name in sets if name.startswith(evaluation_set)]
     if not names:
         known = ", ".join(name[:_SHORT] for name in sets)
-        raise UsageError(f'no run has the evaluation set "{evaluation_set}…"; there are {known}')
+        raise UsageError(f'no run has the evaluation set "{evaluation_set}…"; allowed: {known}')
     groups = [_group(sets[name], metric, sort, model, left_out) for name in names]
     kept = tuple(group for group in groups if group is not None and group.entries)
     if not kept:

@@ -58,13 +58,19 @@ def open_runs(inputs: Sequence[Any]) -> list[Run]:
         names = dict.fromkeys([*ours.fields, *theirs.fields])
         differ = [name for name in names if ours.fields.get(name) != theirs.fields.get(name)]
         if differ:
+            difference = f"they differ in {', '.join(differ)}"
+            if len(first.folds) != len(run.folds):
+                difference = ", ".join(
+                    f"{each.folder} has {len(each.folds) if len(each.folds) > 1 else 'no'} folds"
+                    for each in (first, run)
+                )
             step = "run both with the same data, [split] and [evaluation]"
             if ours.fingerprint_format != theirs.fingerprint_format:
                 older = min(first, run, key=lambda it: it.evaluation.fingerprint_format)
                 step = f"{older.folder} has a fingerprint of an earlier version; {older.again}"
             raise UsageError(
-                f"{run.folder}: has another evaluation set than {first.folder}: they differ in "
-                f"{', '.join(differ)}; harness compares models on one evaluation set only: {step}"
+                f"{run.folder}: has another evaluation set than {first.folder}: "
+                f"{difference}; harness compares models on one evaluation set only: {step}"
             )
         for known, fold in zip(first.folds, run.folds, strict=True):
             if not fold.user_ids.equals(known.user_ids):
@@ -78,7 +84,11 @@ def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
     for shown, metric in runs[0].user_metrics.items():
         if all(metric in run.user_metrics.values() for run in runs):
             known |= {shown: metric, metric.text: metric}  # a file beside the config, or anywhere
-    name = next(iter(known), "") if name is None else name
+    if name is None and not known:
+        raise UsageError(
+            "no metric of these runs has scores per user; run again with one, such as MAP@12"
+        )
+    name = next(iter(known)) if name is None else name
     if name not in known:
         hint = suggest(name, known) if known else "run them with the same metrics"
         functions = {run.user_metrics[name].text for run in runs if name in run.user_metrics}

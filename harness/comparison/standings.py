@@ -11,6 +11,7 @@ from harness.results.wording import compared_headline
 from harness.scoring.score import left_out_lines
 from harness.stats.intervals import Interval
 from harness.stats.pairwise import Comparison, verdict_sheets
+from harness.submission.rules import RULES
 
 _SHOWN = 3
 
@@ -255,7 +256,8 @@ def _notes(compared: Ranking) -> list[str]:
     names: dict[str, list[str]] = {}
     for name, submitted in compared.submissions.items():
         parts = left_out_lines(submitted.left_out)
-        errors, warnings = submitted.codes[: submitted.errors], submitted.codes[submitted.errors :]
+        faults = [f"{code} ({RULES[code].name})" for code in submitted.codes]
+        errors, warnings = faults[: submitted.errors], faults[submitted.errors :]
         if errors:
             parts.append(f"scored with {counted(len(errors), 'error')}: {', '.join(errors)}")
         if warnings:

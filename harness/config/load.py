@@ -144,7 +144,15 @@ def _checked(
     sections = [key for key, field in whole.model_fields.items() if not field.exclude]
     for section in values:
         if section not in sections:
-            raise UsageError(f"{name}: no section [{section}]; {suggest(section, sections)}")
+            holders = [
+                holder
+                for holder in sections
+                if section in getattr(whole.model_fields[holder].annotation, "model_fields", ())
+            ]
+            hint = suggest(section, sections)
+            if len(holders) == 1:
+                hint = f'did you mean "{holders[0]}.{section}"?'
+            raise UsageError(f"{name}: no section [{section}]; {hint}")
     try:
         return whole.model_validate({**values, "folder": folder, "file": file})
     except ValidationError as error:

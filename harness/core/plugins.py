@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from harness.core.errors import NotCompiledError, UsageError, suggest
-from harness.core.sources import BESIDE, watch_imports
+from harness.core.sources import BESIDE, source_file, watch_imports
 
 _FORMS = {
     "class": 'use = "{}" is not an import path; expected "module:Class", such as "my_model:Model"',
@@ -74,11 +74,16 @@ def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
 
 
 def told(error: BaseException) -> str:
-    """Return what a stranger's code raised, and in which file and line."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    """Return what a stranger's code raised, and in which file and line, theirs where there is one.
+
+    Installed modules, Python's own and ours are not theirs.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in frames if source_file(frame.filename) is not None]
+    last = (theirs or frames)[-1]
     try:
         text, file, line = str(error), last.filename, last.lineno
-        if isinstance(error, SyntaxError) and file.startswith("<frozen importlib"):
+        if isinstance(error, SyntaxError) and frames[-1].filename.startswith("<frozen importlib"):
             text, file, line = error.msg, str(error.filename), error.lineno
     except Exception:
         text = "(its message cannot be shown)"

@@ -60,7 +60,7 @@ class Place:
             Something else is there, or a folder of that name cannot be made.
         """
         if self.folder.name in ("", ".."):
-            raise UsageError(f"{self.folder}: is not a folder; name another with --out")
+            raise UsageError(f"{self.folder}: needs a folder with a name, such as --out data/ml-1m")
         try:
             if not self.folder.exists():
                 return False

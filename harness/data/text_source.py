@@ -153,7 +153,11 @@ class TextSource(Source):
     def pieces(self, columns: Sequence[str]) -> Iterator[Piece]:
         """Yield the rows with some columns as text, null where nothing stands."""
         before = self._head.lines + 1
-        for rows, texts in self._read(tuple(columns), lambda rows: rows.columns()):
+
+        def columns_of(rows: _Rows) -> list[pl.Series]:
+            return [] if rows.faults else rows.columns()
+
+        for rows, texts in self._read(tuple(columns), columns_of):
             lines = np.arange(len(rows)) if rows.block.lines is None else rows.block.lines
             frame = pl.DataFrame(dict(zip(columns, texts, strict=True)))
             yield Piece(frame, before + lines, rows.dropped)

@@ -64,9 +64,9 @@ def note_of_shorter(ids: pl.Series) -> list[str]:
     shorter = plain.filter(plain.str.len_bytes() < width)
     total = counted(ids.n_unique(), "item id")
     if not in_both_forms.is_empty():
-        first, stands = in_both_forms[0], "stands" if len(in_both_forms) == 1 else "stand"
+        first, are = in_both_forms[0], "is" if len(in_both_forms) == 1 else "are"
         what = (
-            f"{len(in_both_forms):,} of {total} {stands} with leading zeros, too, such as "
+            f"{len(in_both_forms):,} of {total} {are} also written with leading zeros, such as "
             f'"{first}" and "{padded.filter(bare == first)[0]}"'
         )
     elif 0 < len(shorter) < len(whole):

@@ -219,8 +219,8 @@ def _notes_of_model(
     if sums["refused"]:
         users = counted(int(sums["left_out"][0]), "user")
         notes.append(
-            f"{model} has no lists for the {users} that are not in the evaluation set; they "
-            f"count as 0 in its leaderboard estimate ({min(sums['refused'])})"
+            f"{model} has no lists for the {users} outside the evaluation set; each counts as 0 "
+            f"in its leaderboard estimate ({min(sums['refused'])})"
         )
     if not seeded and sums["differ"][0]:
         notes.append(

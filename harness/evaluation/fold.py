@@ -14,7 +14,6 @@ from harness.core.errors import (
     EmptyEvaluationSetError,
     HarnessError,
     RecommenderError,
-    counted,
     printable,
 )
 from harness.core.progress import Observer
@@ -101,8 +100,11 @@ class Failures:
         if baseline not in self.errors:
             return ()
         n = len(config.models) - len(self.errors)
-        rest = counted(n, "model that is", "models that are")
-        return (f'the baseline "{baseline}" failed: the {rest} are compared pair by pair',)
+        if n == 1:
+            return ()
+        return (
+            f'the baseline "{baseline}" failed: the other {n} models are compared pair by pair',
+        )
 
 
 @dataclass(eq=False)

@@ -73,8 +73,8 @@ def refuse_with_frames(config: Config, memory: str | None, jobs: int) -> None:
     name = "memory" if memory is not None else "jobs" if jobs != 1 else None
     if name is not None and any(fold.layout().has_frames for fold in config.folds()):
         raise UsageError(
-            f"{IN_PYTHON}: {name} needs events in a file, but these are a frame; remove {name} "
-            'out, or write the frame as Parquet and give its path: events="events.parquet"'
+            f"{IN_PYTHON}: {name} needs events in a file, but these are a frame; remove {name}, "
+            'or write the frame as Parquet and give its path: events="events.parquet"'
         )
 
 

@@ -46,7 +46,7 @@ class PrecomputedLists:
                 raise no_file(file, "write them as CSV or Parquet, and name that file")
             self.source = config.given.frames[file]
         elif not (exists(self.source) and self.source.is_file()):
-            start = "the config file"
+            start = "the config's folder"
             if not config.is_file:
                 start = 'the current folder; an import path is "my_model:MyModel"'
             raise UsageError(f'model "{name}": no file {self.source}; paths start at {start}')

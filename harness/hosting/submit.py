@@ -92,6 +92,7 @@ def submit(
         A config, file or model that cannot be used; a file that cannot be written.
     """
     settings = model_of(config, model, repeat)
+    _refuse_other_ending(out)
     refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
     task = make_task(config)
     evaluated, asked = task.evaluation_set, competition.of_config(config)
@@ -141,6 +142,7 @@ def submit_run(
     """
     run, out = read(folder), Path(out)
     config = run.settings
+    _refuse_other_ending(out)
     refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
     of_model = run_lists(run, model, repeat, fold)
     task, asked = of_model.task, competition.of_config(config)
@@ -176,6 +178,11 @@ def learning_again(
     return shlex.join([*words, "--out", str(out), *options])
 
 
+def _refuse_other_ending(out: Path) -> None:
+    if not out.name.endswith((".csv", ".csv.gz")):
+        raise UsageError(f"{out}: a submission must be a .csv or .csv.gz file; name one")
+
+
 @doing("writing the lists")
 def _write(
     model: str,
@@ -192,8 +199,6 @@ def _write(
             f'model "{model}": its lists have items that are not in the data or the catalogue, '
             "so they have no id; remove them from its file"
         )
-    if not out.name.endswith((".csv", ".csv.gz")):
-        raise UsageError(f"{out}: a submission must be a .csv or .csv.gz file; name one")
     candidates = task.evaluation_set.candidate_ids
     ids = pl.concat([candidates, lists.strange.alias(candidates.name)])
     solution = Solution(evaluated.user_ids, evaluated.candidate_ids, evaluated.judgments())

@@ -155,7 +155,8 @@ def _require_header(source: Source, data: dict[str, Any]) -> None:
         usual = ["user", "item", "time", *(f"column{n}" for n in range(4, len(names) + 1))]
         raise UsageError(
             f"{source.shown}: line 1 looks like data, not like a header ({names_of(names[:5])}); "
-            f"name its columns in order, such as --header {','.join(usual[: len(names)])}"
+            "name its columns in the order of these values, such as --header "
+            f"{','.join(usual[: len(names)])}"
         )
 
 

@@ -80,7 +80,7 @@ def config_for(log: Path, target: Path, **named: Any) -> NewConfig:
     draft.data |= {"path": escaped(path), "events": escaped(log.name)}
     data, fault = _read(draft, target)
     if fault:
-        fault = _leave_out_faults(draft, target)
+        fault = _leave_out_faults(draft, target, fault)
         data, fault = (None, fault) if fault else _read(draft, target)
     if data is not None:
         data = _without_strays(data, draft, target)
@@ -169,12 +169,15 @@ _MOST_TEXTS, _MOST_SHARE, _SHOWN = 50, 0.1, 3
 """Texts that are left out one by one; the share of rows they may be; and how many are shown."""
 
 
-def _leave_out_faults(draft: Draft, target: Path) -> str:
-    """Leave out the rows of a log that cannot be read; return what cannot be left out."""
+def _leave_out_faults(draft: Draft, target: Path, fault: str) -> str:
+    """Leave out the rows of a log that cannot be read; return what cannot be left out.
+
+    That is the `fault` which reading it had, where rows cannot be told apart.
+    """
     try:
         faults = faults_of(_layout(draft, target).events[0])
-    except DataError as error:
-        return f"harness cannot read the log with this config: {error}"
+    except DataError:  # the same, but of a table without a key, so its words name no section
+        return fault
     most, problems = _MOST_SHARE * faults.rows, list[str]()
     lines = counted(faults.bad_lines, "line") + " with damaged quotes, too few or too many fields"
     if faults.bad_lines > most:

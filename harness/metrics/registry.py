@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -59,7 +60,7 @@ class Metric:
         if not isinstance(self.name, str) or isinstance(self.k, bool):
             raise UsageError(f"a metric is a name and a cut-off, got {self.name!r} and {self.k!r}")
         if self.definition is None:
-            object.__setattr__(self, "definition", _defined(self.name))
+            object.__setattr__(self, "definition", _defined(self.name, self.k))
         whole = isinstance(self.k, (int, np.integer)) and 1 <= self.k <= LARGEST
         if not whole and (self.k is not None or self.definition.cut != "optional"):
             raise UsageError(_cut_off_message(self.name, self.k))
@@ -120,7 +121,7 @@ def parse(text: str, folder: Path | None = None) -> Metric:
     Metric(name='NDCG', k=10, params=(('ideal', 'retrieved'),))
     """
     name, params, k = _parts(text)
-    definition = own_definition(name, folder or Path()) if ":" in name else _defined(name)
+    definition = own_definition(name, folder or Path()) if ":" in name else _defined(name, k)
     if k is not None and len(k) > len(str(LARGEST)):
         raise UsageError(_cut_off_message(name, k))
     if k is None and definition.cut == "required":
@@ -226,9 +227,11 @@ def _parts(text: str) -> tuple[str, str | None, str | None]:
     return name, params, k
 
 
-def _defined(name: str) -> Definition:
+def _defined(name: str, k: object) -> Definition:
     if name not in DEFINITIONS:
-        raise UsageError(f'unknown metric "{name}"; {suggest(name, DEFINITIONS)}')
+        hint = suggest(name, DEFINITIONS)
+        hint = hint if k is None else hint.replace('"?', f'@{k}"?')
+        raise UsageError(f'unknown metric "{name}"; {hint}')
     return DEFINITIONS[name]
 
 
@@ -263,12 +266,14 @@ def own_definition(name: str, folder: Path) -> Definition:
     Raises
     ------
     UsageError
-        No such module or function, or a ``better`` that is none of these words.
+        No such module or function, one with other arguments, or a ``better`` that is none of these
+        words.
     """
     from harness.core import plugins  # heavy, and few have metrics of their own
     from harness.metrics.source import source_of
 
     function = plugins.load(f'metric "{name}"', name, folder, "function")
+    _refuse_other_arguments(name, function)
     module = name.rpartition(":")[0]
     digest = source_of(module, plugins.file_of(module, folder), function)
     summary = (function.__doc__ or "").strip().partition("\n")[0]
@@ -280,6 +285,22 @@ def own_definition(name: str, folder: Path) -> Definition:
             f"{', '.join(get_args(Better))}"
         )
     return Definition(formula, summary, name, (), range=endless, better=better, digest=digest)
+
+
+def _refuse_other_arguments(name: str, function: Callable[..., Any]) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # one written in C may have none
+        return
+    try:
+        signature.bind(None, 1, 1)
+    except TypeError as error:
+        code = getattr(function, "__code__", None)
+        place = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
+        raise UsageError(
+            f'metric "{name}": a metric takes (hits, n_relevant, k), but this function takes '
+            f"{signature}{place}"
+        ) from error
 
 
 def _formula(name: str, function: Callable[..., Any]) -> Callable[[Block, Settings], Floats]:

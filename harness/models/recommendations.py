@@ -128,8 +128,9 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
 def _whole(name: str, raw: Any, users: pl.Series, n_candidates: int) -> Any:
     """Return the same values in a type that fits int64, or say why there is none."""
     if raw.dtype.kind not in "iuf":
+        values = "texts" if raw.dtype.kind in "SU" else f"{raw.dtype} values"
         raise RecommenderError(
-            f'model "{name}" returned {raw.dtype} values; expected int32 candidate positions'
+            f'model "{name}" returned {values}; expected int32 candidate positions, not ids'
         )
     if np.can_cast(raw.dtype, np.int64):
         return raw

@@ -42,7 +42,8 @@ def require_types(dataset: Dataset, config: EvaluationConfig) -> None:
             there = list(dict.fromkeys(dataset.kinds))
             raise UsageError(
                 f'[evaluation] hits: no event has the type "{name}"; {suggest(name, there)}; if '
-                "the log has such events, check [data] where, which leaves out rows"
+                "the log has such events, check [data] kind, which names the column of event "
+                "types, and [data] where, which leaves out rows"
             )
 
 

@@ -108,14 +108,19 @@ def refuse_without_values(config: Config, counts: Mapping[str, Int64]) -> None:
             )
         if evaluated > 0 and having == 0:
             raise UsageError(
-                f'[compare] slices: no evaluated user has a "{column}" in {table}, but other '
-                "users have one; check that its ids are those of the events, with leading zeros "
-                "(lost if ids are saved as numbers), or remove it"
+                f'[compare] slices: no evaluated user has a value of "{column}" in {table}, but '
+                "other users have one; check that its ids are those of the events, with leading "
+                "zeros (lost if ids are saved as numbers), or remove it"
             )
 
 
 def _table_of(task: Task, columns: Sequence[str]) -> pl.DataFrame:
     """Return the table of users; raise UsageError where it lacks one of the columns."""
+    for column in columns:
+        if column in (USER, *OWN):
+            raise UsageError(
+                f'[compare] slices: every evaluation set already has "{column}"; remove it'
+            )
     table = task.train.users_table
     if table is None:
         raise UsageError(
@@ -124,8 +129,6 @@ def _table_of(task: Task, columns: Sequence[str]) -> pl.DataFrame:
         )
     others = table.columns[1:]
     for column in columns:
-        if column in (USER, *OWN):
-            raise UsageError(f'[compare] slices: every evaluation set has "{column}"; remove it')
         if column not in others:
             raise UsageError(
                 f'[compare] slices: the table of users has no column "{column}"; '

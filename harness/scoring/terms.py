@@ -171,7 +171,8 @@ class Terms:
         if self.solution is None:
             also = "; this config has no [data]" if self.form is not None else ""
             raise UsageError(
-                f"nothing to score against; add --config CONFIG or --solution SOLUTION{also}"
+                "nothing to score against; add --config CONFIG or --solution SOLUTION (in Python, "
+                f"config= or solution=){also}"
             )
         from harness.submission.solution import of_file  # it takes Polars
 

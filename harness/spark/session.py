@@ -222,7 +222,7 @@ _HINTS = {
         "partitions smaller (spark.sql.shuffle.partitions)"
     ),
     r"Class (org\.apache\.hadoop\.fs\.[\w.]+) not found": (
-        "Spark has no client for this address: the class {0} is missing; add {0}; add its "
+        "Spark has no client for this address: the class {0} is missing; add its "
         "package to spark.jars.packages (for s3a://: org.apache.hadoop:hadoop-aws, in the "
         "version of the Hadoop that Spark has)"
     ),

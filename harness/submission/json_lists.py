@@ -40,7 +40,7 @@ _PART, _FIRST = 1 << 14, 1 << 18
 _UNIT = "\x1f"
 _SHOWN = 40
 _NESTED = {list, dict}
-_PANDAS = 'to_json(FILE, orient="records", lines=True))'
+_PANDAS = 'pandas to_json(…, orient="records", lines=True)'
 _FORMS = {
     "lists": "a list of items",
     "scores": "an object of scores by item",
@@ -307,9 +307,7 @@ def _users(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
         user, items = text.entry() or _entry(text)
         yield line, dict(zip(names, (user, items), strict=True))
         if first and _is_column(first) and _is_column(user):
-            raise _refused(
-                line, "the object holds columns; write one object per row (pandas: " + _PANDAS
-            )
+            raise _refused(line, "found columns; write rows: " + _PANDAS)
         first = "" if first else user
     text.take("}")
 

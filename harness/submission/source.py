@@ -110,7 +110,7 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         wanted = against.wanted(head.columns, partial(first_cells, path))
         places = header.check(head, wanted, findings)
         if wanted.long and against.format is not None:
-            findings.note("SUB110", "a row an item")
+            findings.note("SUB110", "one row per item")
         reader = Reader(file.stream, head.separator.encode(), returns=head.returns)
         yield Source(head, wanted, places, reader)
 

@@ -230,7 +230,7 @@ def _checked_as(wanted: Format, against: Against) -> str:
     """Return as what a submission is read, and against which ids."""
     items = against.items_of(wanted)
     longest = " of any length" if wanted.k is None else f", up to {counted(wanted.k, 'item')}"
-    shape = "a row an item" if wanted.long else f"lists{longest}"
+    shape = "one row per item" if wanted.long else f"lists{longest}"
     if wanted.long and wanted.order:
         end = "highest" if wanted.descending else "lowest"
         shape += f", ordered by {shown(wanted.order)}, the {end} first"
@@ -239,7 +239,7 @@ def _checked_as(wanted: Format, against: Against) -> str:
     if wanted.between != " " and not wanted.long:
         shape += f", {format.NAMES[wanted.between]} between them {against.between_as}".rstrip()
     required = counted(against.required, "id")
-    ids = f"{required} required" if against.required else "users are not checked"
+    ids = f"{required} required" if against.required else "no id is required"
     known = counted(len(items), "item is known", "items are known")
     if not items.complete:
         known = "items are checked by their form" if items.digits else "items are not checked"

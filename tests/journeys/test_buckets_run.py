@@ -133,7 +133,7 @@ def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path
     empty, others = TOWNS
     for towns, words in (
         (empty, ['the column "town" of', "people.csv is empty in every row; remove it"]),
-        (others, ['no evaluated user has a "town" in', "leading zeros (lost if"]),
+        (others, ['no evaluated user has a value of "town" in', "leading zeros (lost if"]),
         (empty.replace("town", "city"), ['no column "town"']),
     ):
         small.write(tmp_path, {"people.csv": towns})

@@ -80,6 +80,8 @@ REFUSED = {
     # One a command.
     "synth hm --out real --users 9 --items 20": "has transactions_train.csv; name another --out",
     "init log.csv -o exam.toml": "exam.toml: already exists; name another --out, or add --force",
+    "init lgo.csv -o exam.toml": "lgo.csv: no such file",
+    "init log.csv --encoding utf-16": "'utf-16' is not one of 'utf-8', 'latin-1', 'cp1252'",
     "run nope.toml": "nope.toml: no such file; there are exam.toml",
     "tune nope.toml": "nope.toml: no such file",
     "compare .": ".: not a run folder, but it has 1 run; name one, such as one, or rank all of",
@@ -89,6 +91,7 @@ REFUSED = {
     "explain lists.csv": "no user to explain; add --user ID, or --worst 3 or --best 3",
     "report nowhere": "nowhere: not a run folder",
     "validate lists.csv --sample gone.csv": "gone.csv: the file does not exist",
+    "submit one --model popular -o own.txt": "own.txt: a submission must be a .csv or .csv.gz file",
     "submit exam.toml --model popula -o own.csv": 'no model "popula"; did you mean "popular"?',
     "split exam.toml -o thesis": "thesis: exists and is not a folder of harness split",
     "fetch movielens": 'harness fetch has no "movielens"; allowed: ml-100k',
@@ -112,7 +115,7 @@ REFUSED = {
     "tune exam.toml --trials 2 --set tune={trials=5}": "--trials 2 and --set tune={trials=5}: name",
     "compare one --metric MAP@2 --metric MRR": "--metric: name one metric; found MAP@2 and MRR",
     f"explain {TRUE} --user ann --k 3 --metric MAP@2": "has its own cut-off; remove --k",
-    "compare one --baseline popular --all-pairs": "leave --all-pairs or --baseline out",
+    "compare one --baseline popular --all-pairs": "remove --all-pairs or --baseline",
     "explain lists.csv exam.toml --worst 1 --metric Coverage@2": "has one value for all lists, "
     "none per user",
     "explain gone --model popular --user ann": "gone: no such file or run folder",

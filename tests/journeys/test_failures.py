@@ -10,6 +10,7 @@ from small import POPULAR, RANDOM, timeless
 
 from harness.config import Config
 from harness.core.errors import RecommenderError
+from harness.evaluation.fold import Failures
 from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
 from harness.report.page import page
@@ -90,9 +91,15 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return Done(found, run(config(folder, POPULAR, THREE)), folder)
 
 
+def test_one_model_that_is_left_has_no_pairs(tmp_path: Path) -> None:
+    failures = Failures()
+    failures.add("popular", RecommenderError("no fit"))
+    assert failures.notes(config(tmp_path, POPULAR, THREE, compare={"baseline": "popular"})) == ()
+
+
 def test_the_others_have_the_figures_of_a_run_without_them(done: Done) -> None:
     *notes, last = done.found.notes
-    assert last == ('the baseline "Fit" failed: the 2 models that are are compared pair by pair')
+    assert last == 'the baseline "Fit" failed: the other 2 models are compared pair by pair'
     assert figures(done.found, "notes") == figures(done.alone, "notes")
     assert tuple(notes) == done.alone.notes
 

@@ -128,7 +128,7 @@ def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
     )
     with refusal(UsageError, *words):
         compare(tmp_path / "one", tmp_path / "other")
-    with refusal(UsageError, "they differ in fold 1, fold 2, fold 3"):
+    with refusal(UsageError, "one has 3 folds, ", "two has 2 folds; harness compares"):
         compare(tmp_path / "one", tmp_path / "two")
 
 

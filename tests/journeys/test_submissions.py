@@ -179,7 +179,7 @@ def test_submit_with_a_key_overridden(harness: Cli) -> None:
     assert out.startswith("own.csv  3 rows, ")
     assert Path("own.csv").read_text() == "user,item\nann,b\nbob,b\ncid,b\n"
     words = (
-        "note  only for an upload: the model has seen the held-out days, so do not score "
+        "note  only for an upload: the model has seen the held-out events, so do not score "
         "this file here\n"
     )
     assert harness(*submit, "--all-events")[2] == words

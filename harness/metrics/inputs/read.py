@@ -310,7 +310,8 @@ def remarks(seen: Seen) -> list[str]:
     if seen.rows_outside > 0:
         texts.append(
             f"left out: {counted(seen.rows_outside, 'row')} of "
-            f"{counted(seen.users_outside, 'user')} that are not in the truth, such as "
+            f"{counted(seen.users_outside, 'user that is', 'users that are')} not in the truth, "
+            "such as "
             f"{shown(min(seen.overlaps['users'].here))}"
         )
     for name, overlap in seen.overlaps.items():

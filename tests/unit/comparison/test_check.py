@@ -75,7 +75,7 @@ def test_what_is_no_condition(text: str, message: str) -> None:
         ("Popularity@1 of popular better than last week", "describes lists, without better"),
         (3, 'conditions is 3; expected a list of texts, such as "MAP@12 of mine >= popular"'),
         ([5], "conditions is [5]; expected a list of texts, such as"),
-        ([], "no condition; write one, such as"),
+        ([], "no condition; add --at-least"),
     ],
 )
 def test_a_condition_that_the_run_cannot_answer(folder: Path, text: Any, message: str) -> None:

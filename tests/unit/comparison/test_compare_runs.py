@@ -118,6 +118,12 @@ def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: P
             harness.compare(*order)
 
 
+def test_runs_without_a_score_per_user(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", {"last": {"Coverage@3": [1.0, 0.0]}})
+    with refusal(UsageError, "no metric of these runs has scores per user; run again with one"):
+        compare(one)
+
+
 def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
     one, two = pair(tmp_path)
     scores = pl.read_parquet(two / "per_user.parquet")

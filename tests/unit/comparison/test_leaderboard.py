@@ -85,7 +85,7 @@ def test_sorted_and_filtered(folder: Path, options: Any, expected: list[list[str
 @pytest.mark.parametrize(
     ("below", "options", "words"),
     [
-        ("", {"evaluation_set": "zzz"}, '"zzz…"; there are ffffff, eeeeee'),
+        ("", {"evaluation_set": "zzz"}, '"zzz…"; allowed: ffffff, eeeeee'),
         ("", {"metric": "MAP@3"}, '"MAP@3"; MAP@2'),
         ("", {"model": "popluar"}, '"popluar"; "popular"'),
         ("", {"sort": "best"}, "sort is 'best'; expected score or date or model or run"),

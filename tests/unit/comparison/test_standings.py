@@ -172,7 +172,7 @@ def test_one_that_cannot_be_scored_is_not_ranked() -> None:
     ("files", "note"),
     [
         ("good few poor", "few: users without a list, which score 0: 3"),
-        ("good half", "good, half: 1 warning: SUB404"),
+        ("good half", "good, half: 1 warning: SUB404 (one item)"),
         ("good twin poor", "good and twin have the same score for every user: is one a copy?"),
         # As a shell's *.csv names it.
         ("good half solution", "solution: left out, as it is the solution itself"),

@@ -87,6 +87,7 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
     ("sections", "line"),
     [
         ({"data": {"pth": "x"}}, '[data] has no key "pth"; did you mean "path"?'),
+        ({"k": 5}, 'no section [k]; did you mean "evaluation.k"?'),
         ({"modles": []}, 'no section [modles]; did you mean "models"?'),
         ({"evaluation": {"users": "sen"}}, "[evaluation] users = 'sen'; did you mean \"seen\"?"),
         ({"data": {"layout": "ponpar"}},

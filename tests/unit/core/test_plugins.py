@@ -154,10 +154,12 @@ def test_a_helper_beside_the_config_is_found_as_the_hint_says(
 
 
 def test_an_error_is_told_with_where_it_was_raised() -> None:
-    """What a model itself could not parse has no file; an error without a message has its kind."""
+    """The last line outside of libraries; an error without a message has its kind."""
     with pytest.raises(SyntaxError) as error:
         ast.parse("x y")
-    assert re.fullmatch(r"SyntaxError: .+ \(\S+ast\.py, line \d+\)", plugins.told(error.value))
+    assert re.fullmatch(
+        r"SyntaxError: .+ \(\S+test_plugins\.py, line \d+\)", plugins.told(error.value)
+    )
     with pytest.raises(MemoryError) as memory:
         raise MemoryError
     told = plugins.told(memory.value)

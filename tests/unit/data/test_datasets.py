@@ -78,5 +78,5 @@ def test_a_file_in_its_place_is_refused(place: Place) -> None:
 
 @pytest.mark.parametrize("folder", [".", "..", "/", "new/.."])
 def test_a_folder_without_a_name_is_refused(folder: str, place: Place, here: Path) -> None:
-    with refusal(UsageError, "is not a folder; name another with --out"):
+    with refusal(UsageError, "needs a folder with a name, such as --out"):
         replace(place, folder=Path(folder)).is_filled()

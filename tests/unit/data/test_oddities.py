@@ -63,7 +63,7 @@ def test_words_for_missing_ids_are_noted_with_what_leaves_them_out(
                        'and 2 have 3 digits with them, such as "011". '),
         ("011 012 0 0b 13 7 c", ""),  # as many without as with
         ("007 07 7 13 113",
-         '1 of 5 item ids stands with leading zeros, too, such as "7" and "007". '),
+         '1 of 5 item ids is also written with leading zeros, such as "7" and "007". '),
         ("011 012 113 0", ""),
         ("1 2 13", ""),
     ],

@@ -113,6 +113,6 @@ def test_a_file_with_errors_is_refused_as_score_refuses_it(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["mates.csv", ".", "no\0name", "x" * 5000])
 def test_a_missing_file_is_told(tmp_path: Path, name: str) -> None:
     settings = small.config(tmp_path, {"name": "m", "lists": name})
-    told = f'model "m": no file {tmp_path / name}; paths start at the config file'
+    told = f'model "m": no file {tmp_path / name}; paths start at the config\'s folder'
     with refusal(UsageError, told):
         PrecomputedLists("m", settings)

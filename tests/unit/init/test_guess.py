@@ -397,6 +397,11 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
         config_for(path, tmp_path / "new.toml")
     found = config_for(path, tmp_path / "new.toml", encoding="latin-1")
     assert (found.fault, tomllib.loads(found.text)["data"]["encoding"]) == ("", "latin-1")
+    rows = log("") + "ü,i1,2020-01-01\n"
+    path.write_bytes(f"{HEAD}\n{rows}".encode("latin-1"))
+    fault = config_for(path, tmp_path / "new.toml").fault
+    assert f"line {rows.count(chr(10)) + 1} is not UTF-8 text; " in fault
+    assert fault.endswith('or set encoding = "latin-1" or "cp1252" under [data]')
 
 
 @pytest.mark.parametrize(

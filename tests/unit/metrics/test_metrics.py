@@ -116,7 +116,7 @@ def test_text_is_read_and_printed(text: str, printed: str) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("map@12", ['"map"', 'did you mean "MAP"?']),
+        ("map@12", ['"map"', 'did you mean "MAP@12"?']),
         ("banana@12", ['"banana"', "allowed: MAP, Precision, Recall, F1, "]),
         ("MAP", ['"MAP"', "no cut-off", '"MAP@10"']),
         ("MAP@0", ["MAP@0", "from 1", "got 0"]),

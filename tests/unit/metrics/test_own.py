@@ -39,6 +39,9 @@ def cheats(hits, n_relevant, k):
 def odd(hits, n_relevant, k):
     return 0
 
+def two(hits, k):
+    return 0
+
 odd.better = "less"
 factor = 3
 '''
@@ -95,6 +98,13 @@ def test_it_gets_hits_true_items_and_the_cut_off_of_every_user(
         ("my_metrcs:early@3", ['no module "my_metrcs"', 'did you mean "my_metrics"?']),
         ("my_metrics:factor@3", ['no function "factor"']),
         ("my_metrics:odd@1", ["better", '"less"', "allowed: higher, lower"]),
+        (
+            "my_metrics:two@3",
+            [
+                "a metric takes (hits, n_relevant, k), but this function takes (hits, k)",
+                "my_metrics.py, line 25)",
+            ],
+        ),
         ("my_metrics:early", ["no cut-off", '"my_metrics:early@10"']),
         ("my_metrics:early(x=1)@3", ["my_metrics:early takes no parameters", '"x"']),
         ("my_metrics:early@0", ["my_metrics:early@0", "from 1", "got 0"]),

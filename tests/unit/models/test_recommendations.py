@@ -80,8 +80,8 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
          "user 007, rank 1: found 18446744073709551615; there is no candidate with this position"),
         ([[3, 1, 3], [2, 2, 2], GOOD[2]], 'model "my model", user 007, rank 3: found 3; the item '
                                           "is in the list twice (2 of 3 users in this batch)"),
-        (np.array([["a"] * 3] * 3), 'model "my model" returned <U1 values; '
-         "expected int32 candidate positions"),
+        (np.array([["a"] * 3] * 3), 'model "my model" returned texts; '
+         "expected int32 candidate positions, not ids"),
         (np.array([[None] * 3] * 3), 'model "my model" returned object values'),
         (np.ones((3, 3), bool), 'model "my model" returned bool values'),
     ],

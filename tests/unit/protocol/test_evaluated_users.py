@@ -39,7 +39,8 @@ def test_items_seen_and_dropped_are_no_repeats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "column", "message"),
     [
-        ({"users": "people.csv"}, "activity", 'every evaluation set has "activity"; remove it'),
+        ({"users": "people.csv"}, "activity", 'evaluation set already has "activity"; remove it'),
+        ({}, "activity", 'evaluation set already has "activity"; remove it'),
         ({"users": "people.csv"}, "twon", 'has no column "twon"; did you mean "town"?'),
         ({}, "town", 'no table of users, so no column "town"; remove it'),
     ],

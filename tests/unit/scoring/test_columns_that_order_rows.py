@@ -68,7 +68,7 @@ def test_an_answer_is_enough(
     write(f"user,item,column\n{rows}")
     given = {key if key == "row_order" else f"{key}_column": one for key, one in answer.items()}
     found = harness.validate("long.csv", **BY, **given)
-    assert (found.valid, f"a row an item, {said}" in found.checked) == (True, True)
+    assert (found.valid, f"one row per item, {said}" in found.checked) == (True, True)
     result = harness.score("long.csv", **BY, metrics=["MAP@10"], **given)
     assert result.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
     _, lists = lists_on_terms(Path("long.csv"), Terms(BY | given))

@@ -180,7 +180,7 @@ def test_an_option_of_another_type(option: dict[str, Any], words: str) -> None:
 
 def test_something_to_score_against_is_needed(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text('[submission]\nseparator = ";"\n')
-    with refusal(UsageError, "--solution SOLUTION; this config has no [data]"):
+    with refusal(UsageError, "solution=); this config has no [data]"):
         Terms({"config": tmp_path / "own.toml"}).scored_against()
 
 

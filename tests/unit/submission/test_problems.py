@@ -31,7 +31,7 @@ checked as a file of users and items; lists, up to 12 items; 3 ids required; 3 i
 bad.csv   5 rows   3 errors, 1 warning   0.0 s
 
 SUB202  error     line 5, customer_id: "zoe" is not one of the required ids
-                  write the id as in the sample; remove the row only if its user is not required
+                  write the id as required; remove the row only if its user is not required
 
 SUB203  error     line 4, customer_id: "ann" has a row already
                   give each user one row

@@ -19,13 +19,13 @@ BESIDE = {"SUB102": "SUB101", "SUB302": "SUB303"}
 def test_a_fault_is_found_in_rows_of_one_item(tmp_path: Path, code: str) -> None:
     content, *expected = ROWS[code]
     faults = {p.code: [p.line, p.value, p.count] for p in checked(tmp_path, content).problems}
-    assert faults.pop("SUB110") == [None, "a row an item", 1]
+    assert faults.pop("SUB110") == [None, "one row per item", 1]
     assert faults.pop(code) == expected
     assert sorted(faults) == BESIDE.get(code, "").split()
 
 
 def test_rows_that_keep_every_rule(tmp_path: Path) -> None:
-    assert findings(tmp_path, LONG) == [("SUB110", None, "a row an item", 1, 1)]
+    assert findings(tmp_path, LONG) == [("SUB110", None, "one row per item", 1, 1)]
     frame = pl.read_csv(LONG.encode(), schema_overrides={"article_id": pl.String})
     frame.write_parquet(tmp_path / "rows.parquet")
     problems = validate(tmp_path / "rows.parquet", against(tmp_path)).problems
