@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import evaluate
@@ -22,6 +22,9 @@ ALL = [*OF_USERS, "TotalRecall@3", "MicroRecall@3", "Coverage@3", "Gini@3"]
 ITEMS = "abcdefgh"
 TRAIN = {"ann": list("aab"), "bob": list("ac"), "dee": list("gde")}
 LOOKS = pl.DataFrame({"item": list(ITEMS), "kind": list("xyxyxyxy"), "size": range(1, 9)})
+
+FEWER = settings(max_examples=settings.default.max_examples // 2)
+"""An example takes a fifth of a second."""
 
 items = st.sampled_from(ITEMS)
 rows, unique_rows = st.lists(items, max_size=6), st.lists(items, max_size=6, unique=True)
@@ -41,6 +44,7 @@ def figures(lists: Any, truth: Any) -> dict[str, float]:
     return result
 
 
+@FEWER
 @given(known=evaluation_sets(rows))
 def test_values_lie_within_the_declared_range_and_their_mean_is_the_figure(known: Any) -> None:
     each = evaluate(*known, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
@@ -52,6 +56,7 @@ def test_values_lie_within_the_declared_range_and_their_mean_is_the_figure(known
         assert result[str(parse(name))] == math.fsum(each[str(parse(name))]) / 3, name
 
 
+@FEWER
 @given(evaluation_set=evaluation_sets(rows), order=st.permutations(["ann", "bob", "cem"]))
 def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str]) -> None:
     lists, truth = evaluation_set
@@ -60,6 +65,7 @@ def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str
 
 
 @pytest.mark.parametrize("column", ["rank", "score"])
+@FEWER
 @given(evaluation_set=evaluation_sets(unique_rows), seed=st.integers(0, 99))
 def test_the_order_of_rows_changes_nothing_where_a_column_orders(
     column: str, evaluation_set: Any, seed: int
@@ -74,6 +80,7 @@ def test_the_order_of_rows_changes_nothing_where_a_column_orders(
     assert figures(shuffled, truth) == figures(lists, truth)
 
 
+@FEWER
 @given(evaluation_set=evaluation_sets(st.lists(items, min_size=3, max_size=3)), more=rows)
 def test_what_follows_the_cut_changes_nothing(evaluation_set: Any, more: list[str]) -> None:
     lists, truth = evaluation_set
