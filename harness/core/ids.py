@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,17 +26,15 @@ _HELD = 1 << 22
 """Bytes of ids that wait to become a column."""
 
 
-@cache
-def _seeds() -> tuple[int, int]:
-    """Return the seeds of this process."""
-    return secrets.randbits(64), secrets.randbits(64)
+_SEEDS = secrets.randbits(64), secrets.randbits(64)
+"""Of this process, drawn while it is imported: two threads would draw two pairs."""
 
 
 def hashes_of(column: str) -> tuple[pl.Expr, pl.Expr]:
     """Return the two hashes of a text column, as expressions that the reader works out."""
     import polars as pl  # slow to import
 
-    first, second = (pl.col(column).hash(seed) for seed in _seeds())
+    first, second = (pl.col(column).hash(seed) for seed in _SEEDS)
     return first, second
 
 
