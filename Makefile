@@ -125,7 +125,8 @@ fuzz-asan: $(VENV)/.installed-dev
 
 # A release: the source distribution has the committed files, the wheel is built from it, a package
 # index accepts both, and an environment with only the wheel and no compiler prints the demo's figures
-# to the last bit. Both stay in dist/; the wheel is for this Python and Linux. .github/workflows/wheels.yml makes those of other systems and versions.
+# to the last bit. Both stay in dist/; the wheel is for this Python and Linux, and
+# .github/workflows/wheels.yml makes those of other systems and versions.
 RELEASE := build/release
 WHEEL_USER := $(RELEASE)/user
 SAMPLE := data/hm-sample/sample_submission.csv.gz
