@@ -69,14 +69,11 @@ class Cap:
         Bytes that no file may unpack to, however large it is.
     cure : str
         What to do where a file is larger and should be.
-    trusted : bool
-        Whether nobody means harm by such a file.
     """
 
     free: int
     most: int
     cure: str
-    trusted: bool = False
 
     def of(self, packed: int) -> int:
         """Return how many bytes may come of so many packed ones."""
@@ -95,7 +92,6 @@ OWN = Cap(
     1 << 40,
     "set max_unpacked_gb under [data] to what it unpacks to, in GB, if that is right "
     "(--set data.max_unpacked_gb=…)",
-    trusted=True,
 )
 """For a config's own tables."""
 

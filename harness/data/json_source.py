@@ -17,8 +17,8 @@ import polars as pl
 
 from harness.core.arrays import UInt64
 from harness.core.errors import DataError
+from harness.core.frames import UNREADABLE
 from harness.core.io import PACKED
-from harness.core.parquet import UNREADABLE
 from harness.data.frame_source import FrameSource, constants, refuse_known
 from harness.data.layout import EventTable, Table
 from harness.data.lists import UnequalError, in_rows, kinds_of

@@ -9,7 +9,7 @@ import polars as pl
 
 from harness.core.arrays import UInt64
 from harness.core.errors import DataError, row_text
-from harness.core.parquet import UNREADABLE
+from harness.core.frames import UNREADABLE
 from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
 from harness.data.source import Batch, FieldRule, Piece, Source, nulled

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.errors import DataError, suggest
-from harness.core.parquet import UNREADABLE
+from harness.core.frames import UNREADABLE
 from harness.data.frame_source import FrameSource
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import Piece

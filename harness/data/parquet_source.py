@@ -6,11 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from harness.core import parquet
 from harness.core.errors import DataError
-from harness.core.io import unusable
-from harness.core.parquet import UNREADABLE
-from harness.core.unpacking import PARQUET, UnpackingError
+from harness.core.frames import UNREADABLE
+from harness.core.unpacking import PARQUET
 from harness.data.frame_source import constants, refuse_known
 from harness.data.layout import Table
 from harness.data.lazy_source import LazySource
@@ -38,28 +36,16 @@ class ParquetSource(LazySource):
         self.table, self.plain, self.shown = table, plain, part.path
         shown = part.path
         try:
-            frame = parquet.scan(plain, table.cap, shown.stat().st_size)
+            frame = pl.scan_parquet(plain.absolute(), glob=False)  # Polars expands "~"
             own, said = frame.collect_schema().names(), [column for column, _ in part.partition]
             refuse_known(shown, own, part.partition)
             self.frame = frame.with_columns(constants(part.partition, said))
             self.kinds = dict(self.frame.collect_schema())
-        except UnpackingError as error:
-            _refuse_text(plain, shown)
-            raise unusable(shown, error, table.cap) from error
         except UNREADABLE as error:
+            _refuse_text(plain, shown)
             first = str(error).strip().splitlines()[0]
             raise DataError(f"{shown}: cannot be read as a table: {first}") from error
         self.names = list(self.kinds)
-
-    def whole(self) -> pl.DataFrame:
-        """Return all columns, of the types that they have."""
-        try:
-            parquet.check_texts(self.frame, self.table.cap, self.shown.stat().st_size)
-        except UnpackingError as error:
-            raise unusable(self.shown, error, self.table.cap) from error
-        except UNREADABLE as error:
-            self._fail((), str(error), error)
-        return super().whole()
 
     def only(self, first: int, rows: int) -> None:
         """Let `events` have these rows alone."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from harness.core import parquet
 from harness.core.errors import DataError, counted, printable
+from harness.core.frames import UNREADABLE, bytes_of
 from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, UnpackingError
 from harness.data.dataset import positions
@@ -25,7 +25,7 @@ from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, again
 from harness.results.record import RunRecord, differs
 from harness.stats.slices import USER
 
-_CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml", trusted=False)
+_CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml")
 
 
 class ContradictionError(DataError):
@@ -208,12 +208,13 @@ class FolderTables:
 
 
 def rows_of(path: Path, cap: Cap = _CAP, users: pl.Series | None = None) -> pl.DataFrame:
-    """Return the rows of a file, or those of some users; DataError where it unpacks to too much."""
+    """Return the rows of a file, or those of some users; DataError if it unpacks to too much."""
     with _readable(path):
-        frame = parquet.scan(path, cap)
+        frame = pl.scan_parquet(path.absolute(), glob=False)  # Polars expands "~"
         if users is not None:
             frame = frame.filter(pl.col(USER).cast(pl.String).is_in(users.implode()))
-        parquet.check_texts(frame, cap, path.stat().st_size)
+        size = frame.select(bytes_of(frame.collect_schema()).sum()).collect(engine="streaming")
+        cap.check(size.item(), path.stat().st_size)
         return frame.collect()
 
 
@@ -224,7 +225,7 @@ def _readable(path: Path) -> Iterator[None]:
         yield
     except UnpackingError as error:
         raise unusable(path, error, _CAP) from error
-    except parquet.UNREADABLE as error:
+    except UNREADABLE as error:
         raise DataError(f"{path}: cannot be read: {str(error).partition(chr(10))[0]}") from error
 
 

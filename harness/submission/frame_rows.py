@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 from polars.selectors import by_name
 
 from harness.core.arrays import Int64
-from harness.core.parquet import UNREADABLE, column_of, scan
+from harness.core.frames import UNREADABLE, bytes_of, column_of
 from harness.core.unpacking import SENT, UnpackingError
 from harness.delimited._lines import FIELD, RECORD
 from harness.delimited.blocks import LONGEST, SIZE, Block, padded
 from harness.delimited.stream import Refused
+from harness.submission import unpack
 from harness.submission.scan import GROUP
 
 _ROWS = 1 << 17
-_NUMBER = 8
-"""Bytes that a number counts as, whatever it is as text."""
 _CONTROL = f"[\r{chr(FIELD)}{chr(RECORD)}{chr(GROUP)}]"
 _SUBSTITUTE = "\N{REPLACEMENT CHARACTER}"
 
@@ -38,7 +37,7 @@ def parquet(path: Path) -> pl.LazyFrame:
         It is damaged, or unpacks to too much.
     """
     try:
-        return _apart(scan(path, SENT))
+        return _apart(unpack.parquet(path))
     except UnpackingError as error:
         raise Refused(error.fault, error.value) from error
     except UNREADABLE as error:
@@ -112,9 +111,7 @@ class Rows:
     ) -> None:
         cells = [_text(n, kind) if n in read else pl.lit("") for n, kind in columns.items()]
         self._line = pl.concat_str(cells, separator=chr(FIELD)) + chr(RECORD)
-        self._bytes = pl.sum_horizontal(
-            pl.lit(0, pl.Int64), *(_bytes(n, kind) for n, kind in columns.items() if n in read)
-        )
+        self._bytes = bytes_of({name: kind for name, kind in columns.items() if name in read})
         own = [name for name in columns if name in read] or list(columns)[:1]
         self._batches, self._packed = partial(batches, list(map(column_of, own))), packed
 
@@ -162,19 +159,6 @@ def _cuts(sizes: Int64) -> Iterator[tuple[int, int]]:
 def _column(rows: pl.DataFrame, values: pl.Expr) -> pl.Series:
     """Return a value for each row, also where it is the same for all."""
     return rows.with_columns(values.alias("\0own"))["\0own"]
-
-
-def _bytes(name: str, kind: pl.DataType) -> pl.Expr:
-    """Return how long a column is as text."""
-    if not isinstance(kind, pl.List | pl.Array):
-        return _length(column_of(name), kind) + 1
-    items = column_of(name).cast(pl.List(kind.inner))
-    return items.list.eval(_length(pl.element(), kind.inner) + 1).list.sum().fill_null(0) + 1
-
-
-def _length(column: pl.Expr, kind: Any) -> pl.Expr:
-    text = column.cast(pl.String).str.len_bytes().cast(pl.Int64)
-    return column.is_not_null().cast(pl.Int64) * _NUMBER if kind.is_numeric() else text.fill_null(0)
 
 
 def _text(name: str, kind: pl.DataType) -> pl.Expr:

@@ -1,0 +1,106 @@
+"""Parquet of strangers, unpacked in a process of its own.
+
+A small file of Parquet may ask its reader for any amount of memory. So a second process reads it
+and writes the rows as Arrow; the first one watches its memory, its time and what it writes, and
+ends it: ``python -m harness.submission.unpack FILE OUT NOTE CAP``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, suppress
+from functools import cache, lru_cache
+from pathlib import Path
+
+import polars as pl
+import psutil
+
+from harness.core import leftovers
+from harness.core.frames import UNREADABLE
+from harness.core.unpacking import SENT, UnpackingError
+
+MEMORY, _MEMORY_SHARE = 900 << 20, 10
+"""Bytes that the process may hold: so many, and so many for each byte of the file."""
+SECONDS, _BYTES_A_SECOND = 30, 1 << 20
+"""Seconds that it may take, and one more for so many bytes of the file."""
+_VALUE = 8
+"""Bytes that a row takes at least."""
+_DAMAGED, _LARGE = 3, 4
+"""Exit statuses of the process."""
+
+
+def parquet(path: Path) -> pl.LazyFrame:
+    """Return the rows of a file.
+
+    Raises
+    ------
+    UnpackingError
+        It is damaged, or unpacks to more than it may.
+    """
+    state = path.stat()
+    return pl.scan_ipc(_arrow(path.absolute(), state.st_size, state.st_mtime_ns, state.st_ino))
+
+
+@lru_cache(maxsize=64)
+def _arrow(path: Path, size: int, *_stamp: int) -> Path:
+    """Return an Arrow file of the rows, which is kept until this process ends."""
+    out = _folder() / f"{time.monotonic_ns()}.arrow"
+    note = out.with_suffix(".txt")
+    command = [sys.executable, "-m", __name__, str(path), str(out), str(note), str(SENT.of(size))]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:  # noqa: S603
+        try:
+            _watch(process, out, size)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode == _LARGE or (out.exists() and out.stat().st_size > SENT.of(size)):
+        raise UnpackingError("large", f"{SENT.of(size):,} bytes")
+    if process.returncode != 0:
+        ended = f"its reader ended with status {process.returncode}"
+        raise UnpackingError("damaged", note.read_text("utf-8") if note.exists() else ended)
+    return out
+
+
+def _watch(process: subprocess.Popen[bytes], out: Path, size: int) -> None:
+    """Wait for the process; raise UnpackingError as soon as it takes too much."""
+    memory, written = MEMORY + _MEMORY_SHARE * size, SENT.of(size)
+    end = time.monotonic() + SECONDS + size / _BYTES_A_SECOND
+    with suppress(psutil.NoSuchProcess):
+        watched = psutil.Process(process.pid)
+        while process.poll() is None:
+            if watched.memory_info().rss > memory:
+                raise UnpackingError("large", f"{memory:,} bytes")
+            if out.exists() and out.stat().st_size > written:
+                raise UnpackingError("large", f"{written:,} bytes")
+            if time.monotonic() > end:
+                raise UnpackingError("damaged", "reading it takes too long")
+            time.sleep(0.01)
+    process.wait()
+
+
+@cache
+def _folder() -> Path:
+    """Return a temporary folder that goes when this process ends."""
+    return _AT_EXIT.enter_context(leftovers.temporary_folder())
+
+
+_AT_EXIT = ExitStack()
+
+
+def main(path: str, out: str, note: str, cap: str) -> int:
+    """Write the rows of a file as Arrow, or a note on why not; return an exit status."""
+    try:
+        frame = pl.scan_parquet(path, glob=False)
+        if _VALUE * frame.select(pl.len()).collect().item() > int(cap):
+            return _LARGE
+        frame.sink_ipc(out)
+    except UNREADABLE as error:
+        Path(note).write_text(str(error).partition("\n")[0], encoding="utf-8")
+        return _DAMAGED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
