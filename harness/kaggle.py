@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harness.core.errors import HarnessError
-from harness.delimited.stream import Refused
+from harness.delimited.stream import Refused, is_parquet
 from harness.metrics import parse
 from harness.metrics.inputs.frame import as_polars
 from harness.protocol.truth import Solution
@@ -26,7 +26,7 @@ from harness.scoring.submissions import Scorer, score_lists
 from harness.submission.columns import users_and_items
 from harness.submission.expected import Against, ids
 from harness.submission.format import Format, TrueColumns, generic
-from harness.submission.keys import learnt, nothing
+from harness.submission.keys import Known, learnt, nothing
 from harness.submission.problems import Problem
 from harness.submission.rules import RULES
 from harness.submission.solution import of_file
@@ -80,7 +80,7 @@ def score(
         The column of the items; by default the solution's other column, or the one whose name
         tells, such as ``items``.
     items_path : str
-        A table of all items, ids first: a list with others is refused.
+        A CSV file of all items, ids first: a list with others is refused.
     item_digits : int
         How many digits every item id has, where that is so; lost zeros are told by it.
     keep_users_without_items : bool
@@ -121,7 +121,7 @@ def score(
                 f'solution: item "{short[0]}" has fewer than {item_digits} digits; read the file '
                 "as text (pandas: dtype=str)"
             )
-        catalogue = ids(Path(items_path)) if items_path else nothing()
+        catalogue = _items(Path(items_path)) if items_path else nothing()
     except HarnessError as error:
         text = str(error)
         for option, instead in _INSTEAD.items():
@@ -151,6 +151,12 @@ def score(
     if not math.isfinite(value):
         raise HostVisibleError(f"{asked} is {value}")
     return value
+
+
+def _items(path: Path) -> Known:
+    if is_parquet(path):  # its reader is a second process, which a host's kernel may not start
+        raise HostVisibleError(f"items_path: {path} is Parquet; write it as CSV")
+    return ids(path)
 
 
 def _truth(

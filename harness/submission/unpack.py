@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
+from weakref import finalize
 
 import polars as pl
 import psutil
@@ -32,7 +33,7 @@ _DAMAGED, _LARGE = 3, 4
 
 
 def parquet(path: Path) -> pl.LazyFrame:
-    """Return the rows of a file.
+    """Return the rows of a file, to be read before many others are asked for.
 
     Raises
     ------
@@ -40,27 +41,37 @@ def parquet(path: Path) -> pl.LazyFrame:
         It is damaged, or unpacks to more than it may.
     """
     state = path.stat()
-    return pl.scan_ipc(_arrow(path.absolute(), state.st_size, state.st_mtime_ns, state.st_ino))
+    rows = _unpacked(path.absolute(), state.st_size, state.st_mtime_ns, state.st_ino)
+    return pl.scan_ipc(rows.path, glob=False)
 
 
-@lru_cache(maxsize=64)
-def _arrow(path: Path, size: int, *_stamp: int) -> Path:
-    """Return an Arrow file of the rows, which is kept until this process ends."""
-    out = _folder() / f"{time.monotonic_ns()}.arrow"
-    note = out.with_suffix(".txt")
-    command = [sys.executable, "-m", __name__, str(path), str(out), str(note), str(SENT.of(size))]
+class _Rows:
+    """An Arrow file, which goes with this object."""
+
+    def __init__(self) -> None:
+        folder = ExitStack()
+        self.path = folder.enter_context(leftovers.temporary_folder()) / "rows.arrow"
+        finalize(self, folder.close)
+
+
+@lru_cache(maxsize=16)  # a command reads a file more than once: its header, then its rows
+def _unpacked(path: Path, size: int, *_stamp: int) -> _Rows:
+    rows, cap = _Rows(), SENT.of(size)
+    note = rows.path.with_suffix(".txt")
+    # -P: a module in the folder where the command was typed is none of ours.
+    command = [sys.executable, "-P", "-m", __name__, str(path), str(rows.path), str(note), str(cap)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:  # noqa: S603
         try:
-            _watch(process, out, size)
+            _watch(process, rows.path, size)
         except BaseException:
             process.kill()
             raise
-    if process.returncode == _LARGE or (out.exists() and out.stat().st_size > SENT.of(size)):
-        raise UnpackingError("large", f"{SENT.of(size):,} bytes")
+    if process.returncode == _LARGE or (rows.path.exists() and rows.path.stat().st_size > cap):
+        raise UnpackingError("large", f"{cap:,} bytes")
     if process.returncode != 0:
-        ended = f"its reader ended with status {process.returncode}"
-        raise UnpackingError("damaged", note.read_text("utf-8") if note.exists() else ended)
-    return out
+        status = f"its reader ended with status {process.returncode}"
+        raise UnpackingError("damaged", note.read_text("utf-8") if note.exists() else status)
+    return rows
 
 
 def _watch(process: subprocess.Popen[bytes], out: Path, size: int) -> None:
@@ -78,15 +89,6 @@ def _watch(process: subprocess.Popen[bytes], out: Path, size: int) -> None:
                 raise UnpackingError("damaged", "reading it takes too long")
             time.sleep(0.01)
     process.wait()
-
-
-@cache
-def _folder() -> Path:
-    """Return a temporary folder that goes when this process ends."""
-    return _AT_EXIT.enter_context(leftovers.temporary_folder())
-
-
-_AT_EXIT = ExitStack()
 
 
 def main(path: str, out: str, note: str, cap: str) -> int:

@@ -5,6 +5,7 @@ import typing
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
 import pytest
 from conftest import refusal
 
@@ -81,6 +82,13 @@ def test_ids_that_look_like_known_ones_are_told_with_users_and_catalogue_alone(
     (tmp_path / "items.csv").write_text("item\n0012\n0013\nx\n014\n")
     with refusal(ParticipantVisibleError, '"12" lost its leading zeros; "0012" is known'):
         score(solution, lost, "id", items_path=str(tmp_path / "items.csv"))
+
+
+def test_items_in_parquet_are_refused(tmp_path: Path) -> None:
+    """Their reader would be a second process, in the host's kernel."""
+    pl.DataFrame({"item": ["0012"]}).write_parquet(tmp_path / "items.parquet")
+    with refusal(HostVisibleError, "items.parquet is Parquet; write it as CSV"):
+        score(lists(ann="0012"), lists(ann="0012"), "id", items_path=f"{tmp_path}/items.parquet")
 
 
 def test_items_of_so_many_digits() -> None:

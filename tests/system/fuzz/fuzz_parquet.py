@@ -92,7 +92,7 @@ def packed(frame: pl.DataFrame, chance: random.Random) -> bytes:
     return content.getvalue()
 
 
-@pytest.mark.parametrize(("batch", "files"), batches(4))
+@pytest.mark.parametrize(("batch", "files"), batches(1))
 def test_no_parquet_surprises(batch: int, files: int, folder: Path) -> None:
     chance = chances("parquet", batch)
     for number in range(files):
