@@ -93,8 +93,8 @@ class RepurchaseGaps(FromSums):
         order = np.lexsort((self.places_[pairs.age[listed]], user))
         rows = np.arange(len(users), dtype=np.int32)
         starts = np.searchsorted(user, np.arange(len(users) + 1))
-        own = first_of(starts, candidate[listed][order], rows, k, exclude)
-        return fill(own, self.order_, exclude)
+        lists = first_of(starts, candidate[listed][order], rows, k, exclude)
+        return fill(lists, self.order_, exclude)
 
 
 class _Pairs(NamedTuple):

@@ -178,8 +178,8 @@ def _is_date(source: Source, column: str) -> bool:
 def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
     """Say how times are written; refuse what is not understood, or may be read in two ways."""
     time = draft.data["time"]
-    others = names_of(name for name in rest if _is_date(source, name))
-    also = f"; {others} may also be times: --time-column" if others else ""
+    other_times = names_of(name for name in rest if _is_date(source, name))
+    also = f"; {other_times} may also be times: --time-column" if other_times else ""
     line, where = f"time       column {printable(time)}", f'{source.shown}: column "{time}": '
     if _is_typed(source, time):
         draft.lines.append(f"{line}: a date or time{also}")

@@ -199,12 +199,10 @@ def _leave_out_faults(draft: Draft, target: Path, fault: str) -> str:
             draft.leave_out(column, {"empty": False}, empty)
         if unread.rows > 0:
             draft.leave_out(column, {"not": sorted(unread.texts)}, rows)
-    of = counted(faults.rows, "row")
-    return (
-        "\n".join([f"harness cannot read the log with this config; of {of}:", *problems])
-        if problems
-        else ""
-    )
+    if not problems:
+        return ""
+    rows = counted(faults.rows, "row")
+    return "\n".join([f"harness cannot read the log with this config; of {rows}:", *problems])
 
 
 def _without_strays(data: Dataset, draft: Draft, target: Path) -> Dataset | None:

@@ -35,14 +35,14 @@ class Strays:
 
     Attributes
     ----------
-    events, of : int
+    events, total : int
         How many they are, and how many with the rest.
     rest, days : (int, int)
         The first and the last day of the rest, and of them, in days since 1970.
     """
 
     events: int
-    of: int
+    total: int
     rest: tuple[int, int]
     days: tuple[int, int]
 
@@ -51,7 +51,7 @@ class Strays:
         first, last, *days = (str(np.datetime64(day, "D")) for day in (*self.rest, *self.days))
         on = "on" if days[0] == days[1] else "from"
         days_on = f"{on} {' to '.join(dict.fromkeys(days))}"
-        rest = f"{counted(self.of - self.events, 'event')} run from {first} to {last}"
+        rest = f"{counted(self.total - self.events, 'event')} run from {first} to {last}"
         if self.days < self.rest:
             gap = counted(self.rest[0] - self.days[1] - 1, "day")
             are = counted(self.events, "event is", "events are")
@@ -63,7 +63,7 @@ class Strays:
     @property
     def are_a_handful(self) -> bool:
         """Whether they are less than a week usually holds: mistakes, and no season."""
-        return self.events * _HANDFUL < self.of
+        return self.events * _HANDFUL < self.total
 
     def left_out(self, layout: Layout) -> str:
         """Return the condition that leaves them out; empty where no condition can."""
@@ -96,10 +96,10 @@ def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]
     rest, events = (int(on[start]), int(on[stop - 1])), int(counts[start:stop].sum())
 
     def cut_off(part: slice) -> Strays | None:
-        own = int(counts[part].sum())
-        if own == 0:
+        outside = int(counts[part].sum())
+        if outside == 0:
             return None
-        return Strays(own, own + events, rest, (int(on[part][0]), int(on[part][-1])))
+        return Strays(outside, outside + events, rest, (int(on[part][0]), int(on[part][-1])))
 
     return cut_off(slice(start)), cut_off(slice(stop, None))
 
@@ -130,10 +130,10 @@ def _rest(on: Int64, counts: Int64) -> int:
 
 def _cut_off(gap: Int64, rest: Int64, events: Int64, total: Int64) -> Bool:
     """Return which gaps beside a rest of so many days cut off so few of all events."""
-    found = np.zeros(len(gap), np.bool_)
+    mask = np.zeros(len(gap), np.bool_)
     for part, share in _FEW:
-        found |= (gap * part > rest) & (events * share < total)
-    return found
+        mask |= (gap * part > rest) & (events * share < total)
+    return mask
 
 
 def by_day(part: Dataset) -> Int64:
@@ -182,8 +182,13 @@ def is_at_the_end(config: Config) -> bool:
     A config that itself says with ``where`` when the log ends is taken at its word.
     """
     tables = config.layout().events
-    bounds = (one for table in tables for one in table.where if one.column == table.time)
-    return not any(one.until is not None or one.high < np.inf or one.among for one in bounds)
+    bounds = (
+        condition for table in tables for condition in table.where if condition.column == table.time
+    )
+    return not any(
+        condition.until is not None or condition.high < np.inf or condition.among
+        for condition in bounds
+    )
 
 
 def _refuse(layout: Layout, strays: Strays) -> None:

@@ -139,13 +139,13 @@ class FolderTables:
             rows = rows.cast(types | {"items": pl.List(pl.String)}).filter(repeat=0)
             if self.fold is not None:
                 rows = rows.filter(pl.col(FOLD) == self.fold)
-        found = {}
+        lists = {}
         for model in self.record.models:
             of_model = rows.filter(model=model.name).sort(USER)
             if not of_model.select(USER).equals(wanted):
                 raise self._incomplete(path, model.name)
-            found[model.name] = of_model["items"].to_list()
-        return found
+            lists[model.name] = of_model["items"].to_list()
+        return lists
 
     def _incomplete(self, path: Path, model: str) -> DataError:
         evaluation, repeats = self.record.evaluation, self.record.model(model).repeats

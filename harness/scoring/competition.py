@@ -47,7 +47,7 @@ def of_config(config: Config) -> Against:
 
 
 def sample_of_users(
-    config: Config, evaluation_set: EvaluationSet, others: EvaluationSet
+    config: Config, evaluation_set: EvaluationSet, left_out: EvaluationSet
 ) -> tuple[Sample | None, tuple[str, ...]]:
     """Return the ids that a leaderboard averages with or without true items, and what to know.
 
@@ -66,7 +66,7 @@ def sample_of_users(
         return None, (f"no estimate over the sample submission: {error}",)
     if not known:
         return None, ()
-    return Sample(len(known), known.has(with_items(evaluation_set, others))), ()
+    return Sample(len(known), known.has(with_items(evaluation_set, left_out))), ()
 
 
 def sample_of(config: Config) -> Path | None:

@@ -69,7 +69,7 @@ class SparkRows(GivenSource):
         """Return how the times of the whole table are written."""
         return self._pattern
 
-    def row(self, at: int) -> str:
+    def row(self, row: int) -> str:
         """Return how messages name a row."""
         return "a row"
 
