@@ -74,10 +74,8 @@ class Blend(Ensemble):
         return fused
 
     def _shares(self, depth: int) -> Int64:
-        """Return what each rank of each model's list adds, (models, depth).
-
-        Whole numbers, so that their sum does not depend on the order of the models.
-        """
+        """Return what each rank of each model's list adds, (models, depth)."""
+        # Whole numbers: their sum does not depend on the order of the models.
         n = len(self.models)
         weights = np.ones(n) if self.weights is None else np.array(self.weights, float)
         weights /= weights.max()

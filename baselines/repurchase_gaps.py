@@ -58,10 +58,8 @@ class RepurchaseGaps(FromSums):
         self.places_[ordered] = np.arange(len(self.places_))
 
     def _sums(self, train: Train) -> Sums:
-        """Return the last days' events, and how many gaps closed and are open, by days from 0.
-
-        An open gap counts for the days before the cut-off.
-        """
+        """Return the last days' events, and how many gaps closed and are open, by days from 0."""
+        # An open gap counts for the days before the cut-off.
         events, cutoff = train.events, _cutoff(train)
         longest = -((int(events.time.min(initial=cutoff)) - cutoff) // dataset.DAY_US)
         closed, open_ = np.zeros((2, longest + 1), np.int64)

@@ -136,7 +136,7 @@ def score(
     against = Against(known, catalogue, wanted, required=len(known), names=users)
     problems = examine(lists, against).validation.errors
     if problems:
-        raise ParticipantVisibleError("\n".join(map(_told, problems)))
+        raise ParticipantVisibleError("\n".join(map(_line, problems)))
     against = against.scored_by(truth)
     for code, odd in against.odd_in_solution().items():
         if odd:
@@ -196,7 +196,7 @@ def _whole(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(whole).fill_nan(None).cast(pl.Int64).cast(pl.String))
 
 
-def _told(problem: Problem) -> str:
+def _line(problem: Problem) -> str:
     more = f" ({problem.count:,} times)" if problem.count > 1 and problem.line is not None else ""
     hint = _HINTS.get(problem.code, problem.hint)
     return f"{problem.where('row')}{problem.message}{more}; {hint}"

@@ -99,10 +99,7 @@ def _sections(keywords: Mapping[str, Any], models: Any) -> dict[str, Any]:
 
 
 def _config_of_sections(sections: Mapping[str, Any]) -> Config:
-    """Return the config of sections as a TOML file has them, with frames and objects in place.
-
-    Events, users, items, ``[split] valid`` and lists of models may be frames.
-    """
+    """Return the config of sections as a TOML file has them, with frames and objects in place."""
     values = {name: _plain(section) for name, section in sections.items() if name != "models"}
     data, split, frames = values.get("data", {}), values.get("split", {}), dict[str, Any]()
     if not isinstance(data, dict):

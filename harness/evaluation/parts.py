@@ -55,11 +55,9 @@ Other = TypeVar("Other")
 
 
 def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Users:
-    """Ask models, which learn from sums, for the lists of each bucket's users; return all users.
-
-    Files of lists are read later, for all users. The task has no events; positions of users are
-    those among themselves.
-    """
+    """Ask models, which learn from sums, for the lists of each bucket's users; return all users."""
+    # Files of lists are read later, for all users. The task has no events; positions of users are
+    # those among themselves.
     observer, failures = fold.observer, fold.failures
     datasets = partial(_datasets, buckets)
     total = of_parts(datasets)

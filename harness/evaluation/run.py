@@ -195,10 +195,7 @@ def _on_one_log(
     workers: ModelWorkers,
     held_out: HeldOut,
 ) -> list[tuple[Run, EvaluatedPart]]:
-    """Return the run on each fold of the same events, which are read once, and its users.
-
-    `held` users of earlier folds are in memory.
-    """
+    """Return the run on each fold of the same events, which are read once, and its users."""
     layout, evaluated = folds[0].config.layout(), []
     if limit is None or layout.has_frames or memory_needs.needed(layout) <= limit.size:
         opened = _in_memory(config, folds, workers, limit)

@@ -259,10 +259,8 @@ def _numbers(source: Source, column: str) -> pl.Series | None:
 
 
 def _leave_out_returns(source: Source, rest: Sequence[str], draft: Draft) -> None:
-    """Leave out rows that a column says to be no hits: below 0, as returns, or 0 of 0 and 1.
-
-    Of several such columns none is chosen: a run notes each.
-    """
+    """Leave out rows that a column says to be no hits: below 0, as returns, or 0 of 0 and 1."""
+    # Of several such columns none is chosen: a run notes each.
     grades = [
         name for name in rest if has_role(name, ("grade",)) and name != draft.data.get("kind")
     ]

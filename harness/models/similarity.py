@@ -171,10 +171,8 @@ def documents(
 def _sets(
     rows: csr_array[Any], columns: csr_array[Any], alpha: float, beta: float, shrink: float
 ) -> Documents:
-    """Return rows compared by Tversky's index of the terms that they have.
-
-    s + α (x − s) + β (y − s) = α x + β y + (1 − α − β) s.
-    """
+    """Return rows compared by Tversky's index of the terms that they have."""
+    # s + α (x − s) + β (y − s) = α x + β y + (1 − α − β) s.
     sizes = np.diff(rows.indptr).astype(np.float64)
     weights, terms = (_with(m, np.ones(m.nnz)) for m in (rows, columns))
     return Documents(weights, terms, alpha * sizes, beta * sizes, shrink, 1.0 - alpha - beta)

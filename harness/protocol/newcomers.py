@@ -142,10 +142,8 @@ def _like(sides: Callable[[Dataset], Sides], first: str, part: Dataset) -> Sums:
 
 
 def _keys(ids: pl.Series, kept: Collection[int], side: str) -> pl.DataFrame:
-    """Return a row a key, with the place of its id, and whether it is of a form.
-
-    The keys of one side's exponents are those of the other side's numbers, rounded as they are.
-    """
+    """Return a row a key, with the place of its id, and whether it is of a form."""
+    # The keys of one side's exponents are those of the other side's numbers, rounded alike.
     forms = Forms.of(ids)
     rounded = {True: [forms.exponents], False: [forms.rounded(digits) for digits in kept]}
     texts = [forms.plain.select(AT, FORM, pl.lit(True).alias(_OF_FORM))]

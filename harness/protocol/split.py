@@ -288,10 +288,8 @@ def _per_user(dataset: Dataset, valid: Bool) -> Split:
 
 
 def _in_both(dataset: Dataset, valid: Bool, user: Int32) -> int:
-    """Return how many validation events have the user, item and time of a training event.
-
-    Events of the same three stand together, those of training first, as their types come first.
-    """
+    """Return how many validation events have the user, item and time of a training event."""
+    # Equal events stand together, those of training first, as their types come first.
     events = dataset.events
     held_out = np.flatnonzero(valid)
     before = held_out - 1

@@ -105,10 +105,8 @@ def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]
 
 
 def _between_longest(on: Int64, counts: Int64) -> tuple[int, int]:
-    """Return where the days between the longest gaps begin and end, if these cut off both ends.
-
-    Each of two such ends makes the rest of the other one wide: 1970 and 2037 around 2003.
-    """
+    """Return where the days between the longest gaps begin and end, if these cut off both ends."""
+    # Each of two such ends makes the rest of the other one wide: 1970 and 2037 around 2003.
     if len(on) == 1:
         return 0, 1
     total, gap, ahead = counts.sum(), np.diff(on) - 1, np.cumsum(counts)[:-1]
