@@ -343,8 +343,8 @@ def test_configs_of_folds_that_cannot_be(sections: dict[str, Any], words: str) -
 
 @pytest.mark.parametrize("split", [{"strategy": "time"}, {"strategy": "last_n", "n": 1}])
 def test_a_list_with_one_name_is_that_name(split: dict[str, Any]) -> None:
-    found = parse(values(split=split, data={"events": ["log.csv"]}, **lists("l.csv")), Path())
-    assert (found.data.events, found.models[0].lists) == ("log.csv", "l.csv")
+    config = parse(values(split=split, data={"events": ["log.csv"]}, **lists("l.csv")), Path())
+    assert (config.data.events, config.models[0].lists) == ("log.csv", "l.csv")
 
 
 def test_a_record_is_checked() -> None:

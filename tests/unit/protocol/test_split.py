@@ -178,12 +178,12 @@ def test_validation_events_that_are_training_events_are_noted() -> None:
     train = [("ann", "a", 1), ("ann", "a", 1), ("ann", "b", 2), ("bob", "b", 1)]
     valid = [("ann", "a", 1), ("ann", "a", 1), ("ann", "a", 2), ("ann", "c", 2), ("bob", "b", 1)]
     parts = split(dataset(train, [*valid, ("cid", "b", 1)]), GIVEN)
-    told = "3 of 6 validation events are training events too (the same user, item and time): "
+    note = "3 of 6 validation events are training events too (the same user, item and time): "
     assert parts.notes() == (
-        told + "models know the answer in advance; remove these events from one of the tables",
+        note + "models know the answer in advance; remove these events from one of the tables",
     )
     assert parts.notes("drop") == (
-        told + 'seen_items = "drop" removes them from the truth; to predict them, remove them '
+        note + 'seen_items = "drop" removes them from the truth; to predict them, remove them '
         "from [data] events",
     )
 

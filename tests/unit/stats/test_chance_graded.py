@@ -31,8 +31,11 @@ def test_the_cumulants_are_those_of_all_lists(case: Any, gain: str) -> None:
     sizes = n, r, r + len(outside), k
     values = of_all_lists(f"NDCG(gain={gain})", *sizes, inside, outside)
     every = np.array([*inside, *outside])
-    users, own = np.array([0] + [1] * len(every)), np.array([True, *(np.arange(len(every)) < r)])
-    grades = Grades(users, np.append(1, every), own)
+    users, are_candidates = (
+        np.array([0] + [1] * len(every)),
+        np.array([True, *(np.arange(len(every)) < r)]),
+    )
+    grades = Grades(users, np.append(1, every), are_candidates)
     result = law(metric, np.array([2, n]), np.array([1, r]), np.array([1, len(every)]), grades)
     assert result is not None
     third = np.mean((values - values.mean()) ** 3)
