@@ -21,7 +21,8 @@ def test_tfidf_takes_roots_and_rare_terms() -> None:
     common, rare = log(4) - log(3), log(4) - log(3)
     similarity = documents(rows, "tfidf", {}).nearest(1).toarray()
     x, y = (common, common), (common, 2 * rare)
-    expected = (x[0] * y[0] + x[1] * y[1]) / (np.hypot(*x) * np.hypot(*y))
+    norms = np.hypot(x[0], x[1]) * np.hypot(y[0], y[1])
+    expected = (x[0] * y[0] + x[1] * y[1]) / norms
     assert np.argwhere(similarity[:2]).tolist() == [[0, 1], [1, 0]]
     assert similarity[0, 1] == pytest.approx(expected, rel=1e-14)
 

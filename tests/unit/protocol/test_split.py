@@ -194,8 +194,8 @@ def test_another_type_of_event_at_the_same_time_is_the_same_event() -> None:
         *(np.zeros(3, dtype) for dtype in (np.int32, np.int32, np.int64)),
         np.array([0, 1, 2], np.uint8),
     )
-    ids, kinds = (pl.Series(["ann"]), pl.Series(["a"])), ("sale", "view", "view")
-    parts = split(Dataset("table", *ids, events, kinds, "train", valid_kinds=(2,)), GIVEN)
+    users, items, kinds = pl.Series(["ann"]), pl.Series(["a"]), ("sale", "view", "view")
+    parts = split(Dataset("table", users, items, events, kinds, "train", valid_kinds=(2,)), GIVEN)
     assert parts.notes()[0].startswith("1 of 1 validation event is a training event too")
 
 

@@ -176,7 +176,7 @@ def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     """Return everything that a run of several folds tells of users in parts."""
     folds = folds_of(of_parts(lambda: iter(parts)))
     laws = [[law(*(2 + scored.hashes % 3).tolist()) for scored in part] for part in parts]
-    known = [folded(folds, *each) for each in zip(parts, laws, strict=True)]
+    known = [folded(folds, part, of_folds) for part, of_folds in zip(parts, laws, strict=True)]
     total = of_parts(lambda: iter(known))
     result = [folds.users, folds.common, folds.freedom, *(folds.mean(key) for key in KEYS)]
     statistics = [Estimates(KEYS, 70, 3, folds), Verdicts(MODELS, METRIC, folds)]
