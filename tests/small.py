@@ -12,7 +12,7 @@ from harness import config as config_
 from harness.config import Config
 from harness.core.progress import Observer
 from harness.core.steps import of_parts
-from harness.data import bucketing
+from harness.data import buckets as buckets_
 from harness.data.buckets import prepared
 from harness.evaluation import memory
 from harness.evaluation.parts import EvaluatedParts, evaluate_parts
@@ -239,7 +239,7 @@ def in_parts(settings: Config, count: int = 3) -> EvaluatedParts:
 def in_buckets(count: int = 3) -> Iterator[None]:
     """Let every log within seem larger than memory, and have so many buckets of users."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bucketing, "bucket_count", lambda events: count)
+        patch.setattr(buckets_, "bucket_count", lambda events: count)
         patch.setattr(memory, "needed", lambda layout: 10**15)
         yield
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,30 +15,21 @@ import polars as pl
 from harness.core import cache
 from harness.core.arrays import Int32, Int64, places
 from harness.core.errors import quoted
-from harness.core.ids import Encoder
 from harness.data import attributes, dataset, zeros
-from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
-from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, in_order, of_types
+from harness.data.dataset import NO_TIME, Dataset, Events, events_of, positions
+from harness.data.event_types import EventType, codes_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
 from harness.data.oddities import notes_of, oddities_of, words_of
-from harness.data.ordering import Pieces, merged
-from harness.data.source import Batch
+from harness.data.ordering import merged
+from harness.data.parts import PART_ROWS, in_parts
 from harness.data.table_files import EventReader, files_of
-from harness.data.values import Values
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """All items of the events and of their table.
+    """All items of the events and of their table: ids sorted, each once, and notes on these.
 
-    Attributes
-    ----------
-    ids : polars.Series of str
-        Sorted, each once.
-    catalogue, shown_from : optional
-        As a `Dataset` has them.
-    notes : tuple of str
-        What looks odd about their ids.
+    `catalogue` and `shown_from` are as a `Dataset` has them.
     """
 
     ids: pl.Series
@@ -51,25 +42,37 @@ class Items:
         described = np.zeros(len(self.ids), np.bool_)
         if self.catalogue is not None:
             described[self.catalogue] = True
-        return known_of(self.ids, {_DESCRIBED: described, dataset.SHOWN_FROM: self.shown_from})
+        columns = {dataset.ID: self.ids, _DESCRIBED: described, dataset.SHOWN_FROM: self.shown_from}
+        return frame_of(columns)
 
     @classmethod
     def kept(cls, frame: pl.DataFrame, layout: Layout) -> Items:
         """Return those that `frame` made a frame of; their notes are kept elsewhere."""
         described = np.flatnonzero(frame[_DESCRIBED].to_numpy()).astype(np.int32)
         catalogue = None if layout.items is None else described
-        return cls(frame[dataset.ID], catalogue, numbers(frame, dataset.SHOWN_FROM))
+        return cls(frame[dataset.ID], catalogue, arrays_of(frame).get(dataset.SHOWN_FROM))
 
 
-def known_of(ids: pl.Series, known: Mapping[str, Any]) -> pl.DataFrame:
-    """Return a frame of ids, and of what is known of each; None: nothing is."""
-    columns = {name: values for name, values in known.items() if values is not None}
-    return pl.DataFrame({dataset.ID: ids, **columns})
+def frame_of(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return a frame of the columns that are not None."""
+    return pl.DataFrame({name: column for name, column in columns.items() if column is not None})
 
 
-def numbers(frame: pl.DataFrame, name: str) -> Any:
-    """Return a column as an array; None where the frame does not have it."""
-    return frame[name].to_numpy() if name in frame.columns else None
+def arrays_of(frame: pl.DataFrame) -> dict[str, npt.NDArray[Any]]:
+    """Return the numbers of a frame by the names of its columns."""
+    return {c.name: c.to_numpy() for c in frame if c.dtype != pl.String}
+
+
+def kept_columns(events: Events, types: Sequence[object]) -> dict[str, npt.NDArray[Any]]:
+    """Return what is kept of events, beside where those of each user begin."""
+    columns: dict[str, npt.NDArray[Any] | None] = {
+        dataset.ITEM: events.item,
+        dataset.TIME: events.time,
+        dataset.KIND: events.kind if len(types) > 1 else None,
+        dataset.ROW: events.row,
+        dataset.VALUE: events.value,
+    }
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 _DESCRIBED = "described"
@@ -111,16 +114,15 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
         A file, column or value that cannot be used.
     """
     reader = EventReader(layout, progress)
-    with ThreadPoolExecutor(1) as beside:
-        coded = _Coded(layout, beside)
-        for number, batch in reader.batches():
-            coded.add(number, batch)
-    types = in_order(coded.types.met)
-    users, batches = coded.users.ids(), coded.batches(types)
+    read = list(in_parts(layout, reader, PART_ROWS))
+    types = in_order(read[-1].kinds)
+    codes = codes_of(read[-1].kinds, types)
+    user_ids, user_map = sorted_ids(pl.concat([rows.users for rows in read]))
     users_frame = users_of(layout)
-    items, item_map = items_of(layout, coded.items.ids())
-    user_ids, user_map = sorted_ids(users)
-    events = merged(batches, user_map, item_map, len(types), coded.values.met)
+    items, item_map = items_of(layout, pl.concat([rows.items for rows in read]))
+    batches = [of_types(events_of(rows.columns), codes) for rows in read]
+    read.clear()  # so that each is let go as soon as its events have their places
+    events = merged(batches, user_map, item_map, len(types))
     known = registered(layout, users_frame, user_ids)
     odd = oddities_of(events, user_ids, words_of(items.ids), len(types))
     notes = (*reader.notes(), *items.notes, *notes_of(layout, [odd]))
@@ -135,6 +137,7 @@ def dataset_of(
     registered: Int64 | None,
     notes: Sequence[str],
     types: Sequence[EventType],
+    span: tuple[int, int] | None = None,
 ) -> Dataset:
     """Return the data set of users, their events, and the items of all."""
     if any(table.kind is not None for table in layout.events):
@@ -155,31 +158,8 @@ def dataset_of(
         notes=tuple(notes),
         users_table=layout.users,
         items_table=layout.items,
+        span=span,
     )
-
-
-class _Coded:
-    """The events read so far, as codes."""
-
-    def __init__(self, layout: Layout, beside: Executor) -> None:
-        self.layout, self.types, self._beside = layout, EventTypes(), beside
-        self.users, self.items, self.values = Encoder(), Encoder(), Values()
-        self._pieces = Pieces()
-
-    def add(self, number: int, batch: Batch) -> None:
-        """Take in events of a table."""
-        items = self._beside.submit(self.items.codes_of_keys, *batch.item)
-        user = self.users.codes_of_keys(*batch.user)
-        item = items.result()
-        columns = columns_of(self.layout, self.types, number, (user, item), batch)
-        if dataset.VALUE in columns:
-            columns[dataset.VALUE] = self.values.codes(columns[dataset.VALUE])
-        self._pieces.add(columns)
-
-    def batches(self, types: Sequence[EventType]) -> list[Events]:
-        """Return all events, in pieces, of types by their codes; with numbers for values."""
-        codes = codes_of(self.types.met, types)
-        return [of_types(events, codes) for events in self._pieces.events()]
 
 
 def _attributes(table: AttributeTable | None) -> pl.DataFrame:
@@ -227,8 +207,6 @@ def _order(ids: pl.Series) -> Int64:
     order = np.argsort(heads)
     same = np.diff(heads[order]) == 0
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    if len(tied) > len(ids) // 2:
-        return ids.arg_sort().to_numpy()
     rows = {"head": heads[order[tied]], "id": ids.gather(order[tied]), "place": order[tied]}
     order[tied] = pl.DataFrame(rows).sort("head", "id")["place"].to_numpy()
     return order
@@ -291,42 +269,30 @@ def files(layout: Layout) -> list[Path]:
 
 
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:
-    events = data.events
-    starts = events.user_starts(len(data.user_ids))
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "starts": starts,
-        dataset.ITEM: events.item,
-        dataset.TIME: events.time,
-    }
-    if len(data.kinds) > 1:
-        arrays[dataset.KIND] = events.kind
-    for name, column in ((dataset.ROW, events.row), (dataset.VALUE, events.value)):
-        if column is not None:
-            arrays[name] = column
+    starts = data.events.user_starts(len(data.user_ids))
+    arrays = {"starts": starts, **kept_columns(data.events, data.kinds)}
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
-    users = known_of(data.user_ids, {dataset.REGISTERED: data.registered})
+    users = frame_of({dataset.ID: data.user_ids, dataset.REGISTERED: data.registered})
     users.write_ipc(folder / "users.arrow")
-    items = Items(data.item_ids, data.catalogue, data.shown_from)
-    items.frame().write_ipc(folder / "items.arrow")
-    return {"notes": data.notes, "kinds": data.kinds, "valid_kinds": data.valid_kinds}
+    Items(data.item_ids, data.catalogue, data.shown_from).frame().write_ipc(folder / "items.arrow")
+    names = ("notes", "kinds", "valid_kinds")
+    return {"arrays": list(arrays), **{name: getattr(data, name) for name in names}}
 
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
-    users, items = (pl.read_ipc(folder / f"{n}.arrow") for n in ("users", "items"))
+    users, items = (pl.read_ipc(folder / f"{name}.arrow") for name in ("users", "items"))
     types = [EventType(at in notes["valid_kinds"], n) for at, n in enumerate(notes["kinds"])]
-    events = _events(folder, layout, len(types))
-    known = numbers(users, dataset.REGISTERED)
-    kept = Items.kept(items, layout)
-    return dataset_of(layout, kept, users[dataset.ID], events, known, notes["notes"], types)
-
-
-def _events(folder: Path, layout: Layout, n_kinds: int) -> Events:
-    def array(name: str) -> npt.NDArray[Any]:
-        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
-
-    starts, item, time = (array(name) for name in ("starts", dataset.ITEM, dataset.TIME))
-    kind = array(dataset.KIND) if n_kinds > 1 else one_kind(len(item))
-    row = array(dataset.ROW) if any(table.numbered for table in layout.events) else None
-    value = array(dataset.VALUE) if layout.has_values else None
-    return Events(of_starts(starts), item, time, kind, row, value, starts=starts)
+    arrays = {
+        name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+        for name in notes["arrays"]
+    }
+    return dataset_of(
+        layout=layout,
+        items=Items.kept(items, layout),
+        user_ids=users[dataset.ID],
+        events=events_of(arrays, arrays.pop("starts")),
+        registered=arrays_of(users).get(dataset.REGISTERED),
+        notes=notes["notes"],
+        types=types,
+    )

@@ -1,6 +1,6 @@
 """The users of a log in buckets that Spark's workers make, keep, sum over and write.
 
-What each bucket gets of all that is read is gathered as `harness.data.bucketing` does. Only the
+What each bucket gets of all that is read is gathered as `harness.data.buckets` does. Only the
 items come to the driver.
 """
 
@@ -24,8 +24,7 @@ from harness.core.exact_sum import Distinct, Sums
 from harness.core.ids import Encoder, hashes_of
 from harness.core.io import whole_file
 from harness.data import attributes, dataset, loading, ordering
-from harness.data.bucketing import EVENTS, Known
-from harness.data.buckets import of_bucket
+from harness.data.buckets import EVENTS, Known, of_bucket
 from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
 from harness.data.event_types import Codes, EventType, codes_of, in_order, of_types
 from harness.data.layout import Layout

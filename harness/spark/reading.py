@@ -19,7 +19,7 @@ import polars as pl
 from harness.core.arrays import Counts, places
 from harness.core.errors import UsageError
 from harness.core.random import LEAVES, id_hashes, leaf_of
-from harness.data import attributes, bucketing, dataset, parts, times
+from harness.data import attributes, buckets, dataset, parts, times
 from harness.data.event_types import EventType
 from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
@@ -252,7 +252,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
             ranges = [piece._replace(start=start, rows=PIECE_ROWS) for start in starts]
             pieces += ranges if is_plain else [piece]
             rows += size
-    keys = keys_of(bucketing.bucket_count(rows) if count is None else count)
+    keys = keys_of(buckets.bucket_count(rows) if count is None else count)
     layout = replace(layout, events=tuple(tables))
     frames = [
         mapped(frame, partial(read_pieces, layout, keys, number, [pieces[number]]), number)

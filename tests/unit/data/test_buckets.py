@@ -22,7 +22,7 @@ from event_files import moments, of
 from harness.core import cache
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
-from harness.data import bucketing, buckets, database_source, parts
+from harness.data import buckets, database_source, parts
 from harness.data.buckets import Buckets, prepared
 from harness.data.dataset import DAY_US
 from harness.data.layout import Layout
@@ -55,7 +55,7 @@ def kept() -> list[Path]:
 
 def cut_up(monkeypatch: pytest.MonkeyPatch, count: int, lines: int = 5) -> None:
     """Make so many buckets; read few lines at a time, and write each part of so many at once."""
-    monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
+    monkeypatch.setattr(buckets, "bucket_count", lambda events: count)
     monkeypatch.setattr(blocks, "SIZE", 40)
     monkeypatch.setattr(parts, "PART_ROWS", lines)
 
@@ -109,8 +109,8 @@ def test_a_part_ends_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(parts, "PART_BYTES", 34)
     log = "user,item,time\n" + 3 * "ann,a,2020-01-01\n"
     small.write(tmp_path / "logs", dict.fromkeys(("a.csv", "b.csv"), log))
-    written, _ = parts.read(layout_of(tmp_path, events="logs"), tmp_path, lambda rows: None)
-    assert [part.n_rows for part in written] == [2, 2, 2]
+    written, _ = parts.write(layout_of(tmp_path, events="logs"), tmp_path, lambda rows: None)
+    assert [part.ends[-1] for part in written] == [2, 2, 2]
 
 
 def test_a_broken_conversion_starts_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,14 +135,14 @@ def test_a_broken_conversion_starts_over(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
-    layout, write = layout_of(tmp_path), bucketing.write
+    layout, write = layout_of(tmp_path), buckets.write
 
     def changed(*arguments: Any) -> None:
         write(*arguments)
         (tmp_path / "log.csv").write_text(LOG + "zoe,z,2020-01-01,1\n")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bucketing, "write", changed)
+        patch.setattr(buckets, "write", changed)
         words = "log.csv: changed while harness read the events; run the"
         with refusal(DataError, words), prepared(layout):
             pass
@@ -152,8 +152,8 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
 
 def test_they_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And anew when they are damaged."""
-    layout, write = layout_of(tmp_path), Mock(wraps=bucketing.write)
-    monkeypatch.setattr(bucketing, "write", write)
+    layout, write = layout_of(tmp_path), Mock(wraps=buckets.write)
+    monkeypatch.setattr(buckets, "write", write)
 
     def read(_: int) -> int:
         with prepared(layout) as made:
@@ -163,9 +163,9 @@ def test_they_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert list(pool.map(read, range(4))) == [5] * 4
     assert (read(0), write.call_count) == (5, 1)
     (entry,) = kept()
-    content = bytearray(bucketing.events_file(entry, 0).read_bytes())
+    content = bytearray(buckets.file_of(entry, 0, "events").read_bytes())
     content[len(content) // 2] ^= 1
-    bucketing.events_file(entry, 0).write_bytes(content)
+    buckets.file_of(entry, 0, "events").write_bytes(content)
     assert (read(0), write.call_count) == (5, 2)
 
 
@@ -220,22 +220,20 @@ NO_SPACE = "No space left on device"
 
 
 @pytest.mark.parametrize(
-    ("owner", "name", "error", "words"),
+    ("name", "error", "words"),
     [
-        (np, "save", OSError(errno.ENOSPC, NO_SPACE), IN_FULL),
-        (np, "save", OSError("Not enough free space to write 336 bytes after offset 8"), IN_FULL),
-        (pl.DataFrame, "write_ipc",
-         pl.exceptions.ComputeError(f"{NO_SPACE} (os error 28)"), IN_FULL),
-        (np, "save", PermissionError(errno.EACCES, "Permission denied"),
+        ("write_ipc", pl.exceptions.ComputeError(f"{NO_SPACE} (os error 28)"), IN_FULL),
+        ("write_parquet", OSError(errno.ENOSPC, NO_SPACE), IN_FULL),
+        ("write_parquet", PermissionError(errno.EACCES, "Permission denied"),
          ["cannot write buckets there: Permission denied; run"]),
     ],
 )  # fmt: skip
 def test_a_disk_that_fails_is_named_and_the_next_command_starts_over(
-    tmp_path: Path, owner: Any, name: str, error: Exception, words: list[str]
+    tmp_path: Path, name: str, error: Exception, words: list[str]
 ) -> None:
     layout = layout_of(tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(owner, name, Mock(side_effect=error))
+        patch.setattr(pl.DataFrame, name, Mock(side_effect=error))
         with refusal(DataError, *words), prepared(layout):
             pass
     with prepared(layout) as made:

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from harness.data.dataset import DAY_US, TIME, Events
+from harness.data.dataset import DAY_US, Events
 from harness.data.loading import sorted_ids
-from harness.data.ordering import Pieces, merged
+from harness.data.ordering import merged
 
 
 def log() -> Events:
@@ -75,18 +75,6 @@ def test_ids_are_ordered_by_their_bytes() -> None:
         index, places = sorted_ids(pl.Series(ids))
         assert index.to_list() == sorted(set(ids), key=str.encode)
         assert index.gather(places).to_list() == ids
-
-
-@pytest.mark.parametrize(("size", "lengths"), [(1, [1] * 5), (2, [1, 2, 2]), (10, [5])])
-def test_pieces_hold_all_events(size: int, lengths: list[int]) -> None:
-    """The last comes first."""
-    pieces = Pieces(size)
-    for times in (np.array([1, 2, 3]), np.array([4, 5])):
-        pieces.add({"user": times.astype(np.int32), "item": times, TIME: -times})
-    result = list(pieces.events())
-    assert [len(piece) for piece in result] == lengths
-    events = [event for piece in result for event in zip(piece.user, piece.time, strict=True)]
-    assert sorted(events) == [(n, -n) for n in range(1, 6)]
 
 
 USER = np.array([1, 0, 1, 0, 1], np.int32)
