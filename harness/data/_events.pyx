@@ -3,8 +3,7 @@
 
 cimport cython
 import numpy as np
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from harness.core._kernels cimport fetch_line, sort
 from harness.delimited._bytes cimport check, same
@@ -260,26 +259,6 @@ def group(
             own = user[at]
             grouped[free[own]] = packed[at]
             free[own] += 1
-
-
-def number_keys(const double[::1] numbers, uint64_t secret, uint64_t[:, ::1] keys):
-    """Write the key of each number, two numbers: equal numbers have equal keys, and no others.
-
-    Both are SplitMix64's mix of the number's bits and a secret, so that nobody can choose numbers
-    that stand in one place of a table.
-    """
-    cdef Py_ssize_t at
-    cdef uint64_t bits
-    if keys.shape[0] != numbers.shape[0] or keys.shape[1] != 2:
-        raise ValueError(f"{keys.shape[0]} keys for {numbers.shape[0]} numbers")
-    with nogil:
-        for at in range(numbers.shape[0]):
-            memcpy(&bits, &numbers[at], 8)
-            bits = (bits ^ secret) + <uint64_t>0x9E3779B97F4A7C15
-            bits = (bits ^ bits >> 30) * <uint64_t>0xBF58476D1CE4E5B9
-            bits = (bits ^ bits >> 27) * <uint64_t>0x94D049BB133111EB
-            keys[at, 0] = bits ^ bits >> 31
-            keys[at, 1] = 0
 
 
 def sort_rows(

@@ -21,7 +21,7 @@ from harness.data.event_types import EventType, codes_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
 from harness.data.oddities import notes_of, oddities_of, words_of
 from harness.data.ordering import merged
-from harness.data.parts import PART_ROWS, in_parts
+from harness.data.parts import in_parts
 from harness.data.table_files import EventReader, files_of
 
 
@@ -76,6 +76,8 @@ def kept_columns(events: Events, types: Sequence[object]) -> dict[str, npt.NDArr
 
 
 _DESCRIBED = "described"
+_PIECE = 1 << 20
+"""Events that are put together: memory of small arrays stays with the process."""
 
 
 def items_of(
@@ -114,7 +116,7 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
         A file, column or value that cannot be used.
     """
     reader = EventReader(layout, progress)
-    read = list(in_parts(layout, reader, PART_ROWS))
+    read = list(in_parts(layout, reader, _PIECE))
     types = in_order(read[-1].kinds)
     codes = codes_of(read[-1].kinds, types)
     user_ids, user_map = sorted_ids(pl.concat([rows.users for rows in read]))

@@ -51,7 +51,7 @@ class _Packing:
     def of(cls, batches: Sequence[Events], n_items: int, n_kinds: int, n_values: int) -> _Packing:
         times = [batch.time for batch in batches]
         low, high = min(int(time.min()) for time in times), max(int(time.max()) for time in times)
-        unit = next(u for u in _UNITS_US if not any((time % u).any() for time in times))
+        unit = next(u for u in _UNITS_US if all((time // u * u == time).all() for time in times))
         last = max((int(b.row.max()) for b in batches if b.row is not None), default=0)
         most = {ITEM: n_items - 1, KIND: n_kinds - 1, ROW: last, VALUE: max(n_values - 1, 0)}
         bits = {name: value.bit_length() for name, value in most.items()}
