@@ -71,7 +71,7 @@ class Buckets:
     @classmethod
     def opened(cls, folder: Path, layout: Layout) -> Buckets:
         """Return those that `write` has written."""
-        items = Items.kept(pl.read_parquet(folder / _ITEMS), layout)
+        items = Items.kept(pl.read_parquet(folder / _ITEMS))
         facts = json.loads((folder / _KNOWN).read_text(encoding="utf-8"))
         known = Known(**facts | {"span": tuple(facts["span"])})
         return cls(folder, layout, items, known, folder.stat().st_ino)
@@ -238,7 +238,7 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> No
         first, behind = LEAVES * number // count, LEAVES * (number + 1) // count
         ids, events = _gathered(written, first, behind, item_map, types)
         sizes = np.diff(events.user_starts(len(ids))).astype(np.uint32)
-        times = loading.registered(layout, registered, ids)
+        times = loading.times_of(layout.users, registered, ids)
         known = {dataset.ID: ids, EVENTS: sizes, dataset.REGISTERED: times}
         _write_frame(file_of(folder, number, "users"), loading.frame_of(known))
         columns = pl.DataFrame(loading.kept_columns(events, types))

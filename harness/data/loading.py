@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,15 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core import cache
-from harness.core.arrays import Int32, Int64, places
+from harness.core.arrays import Bool, Int32, Int64, places
 from harness.core.errors import quoted
+from harness.core.ids import Encoder
 from harness.data import attributes, dataset, zeros
 from harness.data.dataset import NO_TIME, Dataset, Events, events_of, positions
-from harness.data.event_types import EventType, codes_of, in_order, of_types
+from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
 from harness.data.oddities import notes_of, oddities_of, words_of
 from harness.data.ordering import merged
-from harness.data.parts import in_parts
 from harness.data.table_files import EventReader, files_of
 
 
@@ -29,28 +30,24 @@ from harness.data.table_files import EventReader, files_of
 class Items:
     """All items of the events and of their table: ids sorted, each once, and notes on these.
 
-    `catalogue` and `shown_from` are as a `Dataset` has them.
+    `described` are those that the table has, `shown_from` is as a `Dataset` has it.
     """
 
     ids: pl.Series
-    catalogue: Int32 | None
+    described: Bool | None
     shown_from: Int64 | None
     notes: tuple[str, ...] = ()
 
     def frame(self) -> pl.DataFrame:
-        """Return them as they are kept."""
-        described = np.zeros(len(self.ids), np.bool_)
-        if self.catalogue is not None:
-            described[self.catalogue] = True
-        columns = {dataset.ID: self.ids, _DESCRIBED: described, dataset.SHOWN_FROM: self.shown_from}
-        return frame_of(columns)
+        """Return them as they are kept, without notes."""
+        columns = {_DESCRIBED: self.described, dataset.SHOWN_FROM: self.shown_from}
+        return frame_of({dataset.ID: self.ids, **columns})
 
     @classmethod
-    def kept(cls, frame: pl.DataFrame, layout: Layout) -> Items:
-        """Return those that `frame` made a frame of; their notes are kept elsewhere."""
-        described = np.flatnonzero(frame[_DESCRIBED].to_numpy()).astype(np.int32)
-        catalogue = None if layout.items is None else described
-        return cls(frame[dataset.ID], catalogue, arrays_of(frame).get(dataset.SHOWN_FROM))
+    def kept(cls, frame: pl.DataFrame) -> Items:
+        """Return those that `frame` made a frame of."""
+        known = arrays_of(frame)
+        return cls(frame[dataset.ID], known.get(_DESCRIBED), known.get(dataset.SHOWN_FROM))
 
 
 def frame_of(columns: Mapping[str, Any]) -> pl.DataFrame:
@@ -78,6 +75,8 @@ def kept_columns(events: Events, types: Sequence[object]) -> dict[str, npt.NDArr
 _DESCRIBED = "described"
 _PIECE = 1 << 20
 """Events that are put together: memory of small arrays stays with the process."""
+PART_BYTES = 1 << 30
+"""Of text, after which a part ends."""
 
 
 def items_of(
@@ -90,8 +89,8 @@ def items_of(
     table : polars.DataFrame, optional
         The rows of the items' table; read from its files by default.
     """
-    frame, notes = _attributes(layout.items) if table is None else table, list[str]()
-    described = None if layout.items is None else _column(frame, layout.items.id)
+    notes, frame = list[str](), _attributes(layout.items) if table is None else table
+    described = None if layout.items is None else frame[layout.items.id]
     if layout.id_width is not None and described is not None:
         width = layout.id_width
         # An id may be met twice; it is to be counted once.
@@ -103,8 +102,61 @@ def items_of(
     if layout.items is not None and described is not None:
         notes += attributes.notes_on_ids(layout.items, "items", described, met)
     ids, at = index_of(met, described)
-    catalogue = None if described is None else np.unique(positions(described, ids))
-    return Items(ids, catalogue, _times(layout.items, frame, described, ids), tuple(notes)), at
+    shown_from = times_of(layout.items, frame, ids, described)
+    is_described = None if described is None else ids.is_in(described.implode()).to_numpy()
+    return Items(ids, is_described, shown_from, tuple(notes)), at
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as codes: of `kinds`, and of users and items, whose new ids are in the codes' order.
+
+    `first` is whether codes begin anew here.
+    """
+
+    columns: dict[str, npt.NDArray[Any]]
+    kinds: Sequence[EventType]
+    users: pl.Series
+    items: pl.Series
+    first: bool
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The times of the first and of the last event."""
+        time = self.columns[dataset.TIME]
+        return int(time.min()), int(time.max())
+
+
+def in_parts(
+    layout: Layout, reader: EventReader, most_rows: int, most_ids: float = inf
+) -> Iterator[Rows]:
+    """Yield the rows of a reader in parts; codes begin anew where there are `most_ids`."""
+    users, items, types, first = Encoder(), Encoder(), EventTypes(), True
+    batches: list[dict[str, npt.NDArray[Any]]] = []
+    size = read_bytes = 0
+
+    def taken() -> Rows:
+        columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
+        batches.clear()
+        return Rows(columns, types.met, users.take(), items.take(), first)
+
+    with ThreadPoolExecutor(1) as beside:
+        for number, batch in reader.batches():
+            read_bytes += batch.bytes
+            if len(batch.time) == 0:
+                continue  # all of its rows are left out
+            item = beside.submit(items.codes_of_keys, *batch.item)
+            codes = users.codes_of_keys(*batch.user), item.result()
+            batches.append(columns_of(layout, types, number, codes, batch))
+            size += len(batch.time)
+            if size >= most_rows or read_bytes >= PART_BYTES:
+                yield taken()
+                size = read_bytes = 0
+                first = max(len(users), len(items)) >= most_ids
+                if first:
+                    users, items = Encoder(), Encoder()
+    if batches:
+        yield taken()
 
 
 def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) -> Dataset:
@@ -125,7 +177,7 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     batches = [of_types(events_of(rows.columns), codes) for rows in read]
     read.clear()  # so that each is let go as soon as its events have their places
     events = merged(batches, user_map, item_map, len(types))
-    known = registered(layout, users_frame, user_ids)
+    known = times_of(layout.users, users_frame, user_ids)
     odd = oddities_of(events, user_ids, words_of(items.ids), len(types))
     notes = (*reader.notes(), *items.notes, *notes_of(layout, [odd]))
     return dataset_of(layout, items, user_ids, events, known, notes, types)
@@ -145,6 +197,7 @@ def dataset_of(
     if any(table.kind is not None for table in layout.events):
         told = f"{TYPES}{', '.join(map(quoted, dict.fromkeys(of.name for of in types)))}"
         notes = list(dict.fromkeys([*notes, told]))  # what is kept has it already
+    described = items.described
     return Dataset(
         layout=layout.name,
         user_ids=user_ids,
@@ -154,7 +207,7 @@ def dataset_of(
         valid_kinds=tuple(code for code, of in enumerate(types) if of.valid),
         candidates=layout.candidates,
         has_time=all(table.time is not None for table in layout.events),
-        catalogue=items.catalogue,
+        catalogue=None if described is None else np.flatnonzero(described).astype(np.int32),
         shown_from=items.shown_from,
         registered=registered,
         notes=tuple(notes),
@@ -179,13 +232,23 @@ def users_of(layout: Layout) -> pl.DataFrame:
     return pl.DataFrame()
 
 
-def registered(layout: Layout, frame: pl.DataFrame, ids: pl.Series) -> Int64 | None:
-    """Return when each of some users registered, by what `users_of` returns."""
-    return _times(layout.users, frame, None, ids)
+def times_of(
+    table: AttributeTable | None,
+    frame: pl.DataFrame,
+    index: pl.Series,
+    ids: pl.Series | None = None,
+) -> Int64 | None:
+    """Return the times of the sorted ids `index` in a table's rows, whose ids may be mended."""
+    if table is None or table.since is None:
+        return None
+    return times_at(frame[table.id] if ids is None else ids, attributes.since(table, frame), index)
 
 
-def _column(frame: pl.DataFrame, name: str) -> pl.Series:
-    return frame[name].alias(dataset.ID)
+def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
+    """Return the time of each of the sorted ids `index`, by those of `ids`, none twice."""
+    place, found = positions(ids, index), np.full(len(index), NO_TIME, np.int64)
+    found[place[place >= 0]] = times.fill_null(NO_TIME).to_numpy()[place >= 0]
+    return found
 
 
 def sorted_ids(ids: pl.Series) -> tuple[pl.Series, Int32]:
@@ -222,27 +285,6 @@ def index_of(ids: pl.Series, more: pl.Series | None = None) -> tuple[pl.Series, 
     return index, positions(ids, index)
 
 
-def _times(
-    table: AttributeTable | None,
-    frame: pl.DataFrame,
-    ids: pl.Series | None,
-    index: pl.Series,
-) -> Int64 | None:
-    if table is None or table.since is None:
-        return None
-    known = _column(frame, table.id) if ids is None else ids
-    return times_at(known, attributes.since(table, frame), index)
-
-
-def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
-    """Return the time of each of the sorted ids `index`, by those of `ids`, none twice."""
-    at = positions(ids, index)
-    found = np.full(len(index), NO_TIME, np.int64)
-    values = times.fill_null(NO_TIME).to_numpy()
-    found[at[at >= 0]] = values[at >= 0]
-    return found
-
-
 TYPES = "event types: "
 """How the note begins that says which there are."""
 
@@ -277,7 +319,11 @@ def _write(data: Dataset, folder: Path) -> dict[str, Any]:
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
     users = frame_of({dataset.ID: data.user_ids, dataset.REGISTERED: data.registered})
     users.write_ipc(folder / "users.arrow")
-    Items(data.item_ids, data.catalogue, data.shown_from).frame().write_ipc(folder / "items.arrow")
+    described = (
+        None if data.catalogue is None else np.isin(np.arange(len(data.item_ids)), data.catalogue)
+    )
+    items = Items(data.item_ids, described, data.shown_from)
+    items.frame().write_ipc(folder / "items.arrow")
     names = ("notes", "kinds", "valid_kinds")
     return {"arrays": list(arrays), **{name: getattr(data, name) for name in names}}
 
@@ -291,7 +337,7 @@ def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
     }
     return dataset_of(
         layout=layout,
-        items=Items.kept(items, layout),
+        items=Items.kept(items),
         user_ids=users[dataset.ID],
         events=events_of(arrays, arrays.pop("starts")),
         registered=arrays_of(users).get(dataset.REGISTERED),

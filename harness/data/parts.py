@@ -1,14 +1,13 @@
-"""Rows of a log as codes, in parts of so many rows; and on disk, where each is ordered by leaf.
+"""Rows of a log in parts on disk, each ordered by leaf, so that buckets can be gathered from them.
 
-A leaf is one of 4,096 that the hash of a user's id decides: buckets are gathered from leaves.
+A leaf is one of 4,096 that the hash of a user's id decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -17,70 +16,17 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core.arrays import Counts, Int32, Int64, places
-from harness.core.ids import Encoder
 from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import dataset
 from harness.data.dataset import Events, events_of
-from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, of_types
+from harness.data.event_types import EventType, codes_of, of_types
 from harness.data.layout import Layout
+from harness.data.loading import Rows, in_parts
 from harness.data.table_files import EventReader
 
-PART_ROWS, PART_BYTES = 1 << 22, 1 << 30
-"""A part has so many rows, or fewer whose text is that long."""
+PART_ROWS = 1 << 22
 MOST_IDS = 1 << 23
 """So many users are known while rows are read; then codes begin anew, and some have two."""
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows as codes, the types of the codes, and the ids of new codes, in their order.
-
-    `first` is whether codes begin anew here.
-    """
-
-    columns: dict[str, npt.NDArray[Any]]
-    kinds: Sequence[EventType]
-    users: pl.Series
-    items: pl.Series
-    first: bool
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The times of the first and of the last event."""
-        time = self.columns[dataset.TIME]
-        return int(time.min()), int(time.max())
-
-
-def in_parts(
-    layout: Layout, reader: EventReader, most_rows: int, most_ids: float = inf
-) -> Iterator[Rows]:
-    """Yield the rows of a reader in parts; codes begin anew where there are `most_ids`."""
-    users, items, types, first = Encoder(), Encoder(), EventTypes(), True
-    batches: list[dict[str, npt.NDArray[Any]]] = []
-    size = read_bytes = 0
-
-    def taken() -> Rows:
-        columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
-        batches.clear()
-        return Rows(columns, types.met, users.take(), items.take(), first)
-
-    with ThreadPoolExecutor(1) as beside:
-        for number, batch in reader.batches():
-            read_bytes += batch.bytes
-            if len(batch.time) == 0:
-                continue  # all of its rows are left out
-            item = beside.submit(items.codes_of_keys, *batch.item)
-            codes = users.codes_of_keys(*batch.user), item.result()
-            batches.append(columns_of(layout, types, number, codes, batch))
-            size += len(batch.time)
-            if size >= most_rows or read_bytes >= PART_BYTES:
-                yield taken()
-                size = read_bytes = 0
-                first = max(len(users), len(items)) >= most_ids
-                if first:
-                    users, items = Encoder(), Encoder()
-    if batches:
-        yield taken()
 
 
 def write(

@@ -249,7 +249,8 @@ def _bucket(
             content[dataset.REGISTERED] = loading.times_at(frame[name], frame[SINCE], ids)
         content[TABLE] = frame.drop(SINCE, strict=False)
     else:
-        content[dataset.REGISTERED] = loading.registered(layout, loading.users_of(layout), ids)
+        frame = loading.users_of(layout)
+        content[dataset.REGISTERED] = loading.times_of(layout.users, frame, ids)
     odd = oddities_of(events, ids, words_of(item_ids), len(types))
     there = {name: column for name, column in content.items() if column is not None}
     yield from to_rows(bucket, there, facts={_ODD: odd})

@@ -19,7 +19,7 @@ import polars as pl
 from harness.core.arrays import Counts, places
 from harness.core.errors import UsageError
 from harness.core.random import LEAVES, id_hashes, leaf_of
-from harness.data import attributes, buckets, dataset, parts, times
+from harness.data import attributes, buckets, dataset, loading, parts, times
 from harness.data.event_types import EventType
 from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
@@ -297,7 +297,7 @@ def read_pieces(
     reader, context = _Reader(layout, pieces, rows), TaskContext.get()
     task = 0 if context is None else context.partitionId()
     times, kinds, events = list[int](), set[EventType](), 0
-    for source, read in enumerate(parts.in_parts(layout, reader, PART_ROWS, parts.MOST_IDS)):
+    for source, read in enumerate(loading.in_parts(layout, reader, PART_ROWS, parts.MOST_IDS)):
         if read.first:
             divider = _Divider(keys, (number, task, source))
         for key, content in divider.of_buckets(read):
@@ -409,7 +409,7 @@ class _Divider:
         self._bucket_of, self._number_of = np.empty(0, np.uint16), np.empty(0, np.int32)
         self._sent = np.zeros(len(keys), np.int32)
 
-    def of_buckets(self, read: parts.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
+    def of_buckets(self, read: loading.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the key and the new users and the events of each bucket that has some.
 
         Users have numbers in the order in which a bucket gets them, items among those met there.

@@ -22,7 +22,7 @@ from event_files import moments, of
 from harness.core import cache
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
-from harness.data import buckets, database_source, parts
+from harness.data import buckets, database_source, loading, parts
 from harness.data.buckets import Buckets, prepared
 from harness.data.dataset import DAY_US
 from harness.data.layout import Layout
@@ -106,7 +106,7 @@ def test_span_and_notes_are_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_part_ends_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids may be long. A row has 17 bytes: two make 34, in whichever file they are."""
     monkeypatch.setattr(blocks, "SIZE", 17)
-    monkeypatch.setattr(parts, "PART_BYTES", 34)
+    monkeypatch.setattr(loading, "PART_BYTES", 34)
     log = "user,item,time\n" + 3 * "ann,a,2020-01-01\n"
     small.write(tmp_path / "logs", dict.fromkeys(("a.csv", "b.csv"), log))
     written, _ = parts.write(layout_of(tmp_path, events="logs"), tmp_path, lambda rows: None)
