@@ -46,8 +46,7 @@ _KNOWN, _ITEMS = "known.json", "items.parquet"
 class Known(NamedTuple):
     """What is known of all buckets."""
 
-    events: Sequence[int]  # of each bucket, as users
-    users: Sequence[int]
+    events: Sequence[int]  # of each bucket
     span: tuple[int, int]  # the times of the first and of the last event
     notes: Sequence[str]
     kinds: Sequence[Sequence[Any]]  # the event type of each code
@@ -233,7 +232,7 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> No
     types, words = in_order(of for part in written for of in part.kinds), words_of(items.ids)
     registered = loading.users_of(layout)
     count = bucket_count(sum(int(part.ends[-1]) for part in written))
-    users, odd = list[int](), list[Oddities]()
+    odd = list[Oddities]()
     for number in range(count):
         first, behind = LEAVES * number // count, LEAVES * (number + 1) // count
         ids, events = _gathered(written, first, behind, item_map, types)
@@ -243,13 +242,12 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> No
         _write_frame(file_of(folder, number, "users"), loading.frame_of(known))
         columns = pl.DataFrame(loading.kept_columns(events, types))
         _write_frame(file_of(folder, number, "events"), columns)
-        users.append(len(ids))
         odd.append(oddities_of(events, ids, words, len(types)))
         progress(len(events))
     _write_frame(folder / _ITEMS, items.frame())
     lows, highs = zip(*(part.span for part in written), strict=True)
     every = (*notes, *items.notes, *notes_of(layout, odd))
-    made = Known([one.events for one in odd], users, (min(lows), max(highs)), every, types)
+    made = Known([one.events for one in odd], (min(lows), max(highs)), every, types)
     (folder / _KNOWN).write_text(json.dumps(made._asdict()), encoding="utf-8")
     shutil.rmtree(scratch)
 

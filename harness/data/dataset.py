@@ -41,25 +41,12 @@ Column: TypeAlias = npt.NDArray[Any] | Callable[[], npt.NDArray[Any]]
 class Events:
     """Events ordered by user, time, item, event type and value; arrays have one entry an event.
 
-    Parameters
-    ----------
-    user, item, time, kind, row, value : arrays, or functions without parameters that return them
-        A function is called when its column is asked for first.
-    starts : int64 array or function, optional
-        Where each user's events begin, and the end; found in `user` by default.
-
-    Attributes
-    ----------
-    user, item : int32 array
-        Positions into the data set's sorted ids.
-    time : int64 array
-        Microseconds since 1970-01-01.
-    kind : uint8 array
-        The event type, as a position into the data set's `kinds`.
-    row : int64 array, optional
-        Its row in the file; None unless the split asks for the file's order.
-    value : float64 array, optional
-        Its value; None where events have none.
+    A column may be a function without parameters, which is called when it is asked for first.
+    `user` and `item` (int32) are positions into the data set's sorted ids, `time` (int64) is
+    microseconds since 1970-01-01, `kind` (uint8) a position into its `kinds`. `row` (int64) is the
+    row in the file, or None unless the split asks for it; `value` (float64) is None where events
+    have none. `starts` (int64) is where each user's events begin, and the end; found in `user` by
+    default.
     """
 
     def __init__(
@@ -226,50 +213,25 @@ def one_kind(size: int) -> Callable[[], npt.NDArray[np.uint8]]:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """All events of a folder.
-
-    Attributes
-    ----------
-    user_ids, item_ids : polars.Series of str
-        Every id once, sorted by its bytes; a position is an index into these.
-    kinds : tuple of str
-        The event type of each code; a name stands there twice where a split is given and both of
-        its tables have such events.
-    valid_kinds : tuple of int
-        The codes of events in the table to be evaluated on, where a split is given.
-    catalogue : int32 array, optional
-        Positions of the items that the items table describes, ascending.
-    shown_from : int64 array, optional
-        When each item was first shown (``NO_TIME`` where unknown), one entry an item.
-    registered : int64 array, optional
-        When each user registered (``NO_TIME`` where unknown), one entry a user.
-    notes : tuple of str
-        What was left out or looked odd while reading; shown to the user.
-    span : (int, int), optional
-        The times of the first and of the last event, where others than these are known.
-    steps : tuple of (str, int)
-        The rules that users were left out by, and how many remain after each.
-    users_table, items_table : AttributeTable or polars.DataFrame, optional
-        Where the attributes are read when somebody asks for them, or the attributes themselves:
-        text, the ids in the first column.
-    """
+    """All events of a folder."""
 
     layout: str
-    user_ids: pl.Series
+    user_ids: pl.Series  # every id once, sorted by its bytes; a position is an index into these
     item_ids: pl.Series
     events: Events
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...]  # of each code; a split that is given may have a name in both tables
     candidates: CandidateRule
     has_time: bool = True
-    catalogue: Int32 | None = None
-    shown_from: Int64 | None = None
-    registered: Int64 | None = None
-    notes: tuple[str, ...] = ()
+    catalogue: Int32 | None = None  # positions of items that the items' table has, ascending
+    shown_from: Int64 | None = None  # when each item was first shown, or NO_TIME
+    registered: Int64 | None = None  # when each user registered, or NO_TIME
+    notes: tuple[str, ...] = ()  # what was left out or looked odd; shown to the user
+    # Where attributes are read when somebody asks, or these themselves: text, ids first.
     users_table: AttributeTable | pl.DataFrame | None = None
     items_table: AttributeTable | pl.DataFrame | None = None
-    span: tuple[int, int] | None = None
-    valid_kinds: tuple[int, ...] = ()
-    steps: tuple[tuple[str, int], ...] = ()
+    span: tuple[int, int] | None = None  # of time, where others than these events are known
+    valid_kinds: tuple[int, ...] = ()  # codes of events to be evaluated on, if a split is given
+    steps: tuple[tuple[str, int], ...] = ()  # rules that users left by, and how many stayed
 
     def __copy__(self) -> Dataset:
         """Return the same with ids and tables of its own: others do not see them changed."""

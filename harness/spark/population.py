@@ -178,7 +178,6 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
         times = [time for piece in read for time in piece["times"]]
         known = Known(
             events=(),
-            users=(),
             span=(min(times), max(times)),
             notes=(*notes, *items.notes, *notes_of(layout, odd)),
             kinds=in_order(EventType._make(kind) for piece in read for kind in piece["kinds"]),
