@@ -232,7 +232,7 @@ class Listed(list[Any]):
 def in_parts(settings: Config, count: int = 3) -> EvaluatedParts:
     """Return what a run finds in so many parts of users that nobody puts together."""
     with in_buckets(count), prepared(settings.layout(), kept=False) as buckets:
-        return evaluate_parts(settings, Listed(buckets.datasets()), buckets.empty(), Observer())
+        return evaluate_parts(settings, Listed(buckets.datasets()), buckets.shared, Observer())
 
 
 @contextmanager

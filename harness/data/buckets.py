@@ -10,15 +10,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from harness.core import cache, leftovers
-from harness.core.arrays import Int32, Int64
+from harness.core.arrays import Int32
 from harness.core.errors import DataError, printable
 from harness.core.io import told_if_full
 from harness.core.random import LEAVES
@@ -43,46 +42,40 @@ _BYTES_A_ROW = 40
 _KNOWN, _ITEMS = "known.json", "items.parquet"
 
 
-class Known(NamedTuple):
-    """What is known of all buckets."""
-
-    events: Sequence[int]  # of each bucket
-    span: tuple[int, int]  # the times of the first and of the last event
-    notes: Sequence[str]
-    kinds: Sequence[Sequence[Any]]  # the event type of each code
-
-    @property
-    def types(self) -> list[EventType]:
-        """The event type of each code."""
-        return [EventType(valid, name) for valid, name in self.kinds]
-
-
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """A log in buckets of users, in a folder that another process may put another in place of."""
+    """A log in buckets of users, in a folder that another process may put another in place of.
+
+    `shared` is what they have in common, without a user or event; `events` are those of each.
+    """
 
     folder: Path
-    layout: Layout
-    items: Items
-    known: Known
+    shared: Dataset
+    events: Sequence[int]
     inode: int
 
     @classmethod
     def opened(cls, folder: Path, layout: Layout) -> Buckets:
         """Return those that `write` has written."""
-        items = Items.kept(pl.read_parquet(folder / _ITEMS))
-        facts = json.loads((folder / _KNOWN).read_text(encoding="utf-8"))
-        known = Known(**facts | {"span": tuple(facts["span"])})
-        return cls(folder, layout, items, known, folder.stat().st_ino)
+        known = json.loads((folder / _KNOWN).read_text(encoding="utf-8"))
+        low, high = known["span"]
+        shared = loading.dataset_of(
+            layout=layout,
+            items=Items.kept(pl.read_parquet(folder / _ITEMS)),
+            notes=known["notes"],
+            types=[EventType(valid, name) for valid, name in known["types"]],
+            span=(low, high),
+        )
+        return cls(folder, shared, known["events"], folder.stat().st_ino)
 
     def __len__(self) -> int:
-        return len(self.known.events)
+        return len(self.events)
 
     def datasets(self) -> Iterator[Dataset]:
         """Yield each bucket that has events; the next one is read meanwhile."""
         waiting: deque[Future[Dataset]] = deque()
         with ThreadPoolExecutor(1) as pool:
-            for number, events in enumerate(self.known.events):
+            for number, events in enumerate(self.events):
                 if events > 0:
                     waiting.append(pool.submit(self._bucket, number))
                 if len(waiting) > 1:
@@ -104,33 +97,12 @@ class Buckets:
             )
         known = loading.arrays_of(users)
         starts = np.concatenate(([0], np.cumsum(known[EVENTS], dtype=np.int64)))
-        return of_bucket(
-            self.layout,
-            self.items,
-            self.known,
-            ids=users[dataset.ID],
+        return replace(
+            self.shared,
+            user_ids=users[dataset.ID],
             events=events_of(loading.arrays_of(events), starts),
             registered=known.get(dataset.REGISTERED),
         )
-
-    def empty(self) -> Dataset:
-        """Return what the buckets have in common: the items, and no user or event."""
-        no_ids = pl.Series(dataset.ID, [], pl.String)
-        return of_bucket(self.layout, self.items, self.known, no_ids, no_events(), None)
-
-
-def of_bucket(
-    layout: Layout,
-    items: Items,
-    known: Known,
-    ids: pl.Series,
-    events: Events,
-    registered: Int64 | None,
-) -> Dataset:
-    """Return the data set of a bucket's users."""
-    return loading.dataset_of(
-        layout, items, ids, events, registered, known.notes, known.types, known.span
-    )
 
 
 def estimated_rows(layout: Layout) -> int:
@@ -246,9 +218,13 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> No
         progress(len(events))
     _write_frame(folder / _ITEMS, items.frame())
     lows, highs = zip(*(part.span for part in written), strict=True)
-    every = (*notes, *items.notes, *notes_of(layout, odd))
-    made = Known([one.events for one in odd], (min(lows), max(highs)), every, types)
-    (folder / _KNOWN).write_text(json.dumps(made._asdict()), encoding="utf-8")
+    facts = {
+        "events": [one.events for one in odd],
+        "span": (min(lows), max(highs)),
+        "notes": (*notes, *items.notes, *notes_of(layout, odd)),
+        "types": types,
+    }
+    (folder / _KNOWN).write_text(json.dumps(facts), encoding="utf-8")
     shutil.rmtree(scratch)
 
 

@@ -18,7 +18,7 @@ from harness.core.arrays import Bool, Int32, Int64, places
 from harness.core.errors import quoted
 from harness.core.ids import Encoder
 from harness.data import attributes, dataset, zeros
-from harness.data.dataset import NO_TIME, Dataset, Events, events_of, positions
+from harness.data.dataset import NO_TIME, Dataset, Events, events_of, no_events, positions
 from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
 from harness.data.oddities import notes_of, oddities_of, words_of
@@ -180,29 +180,29 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     known = times_of(layout.users, users_frame, user_ids)
     odd = oddities_of(events, user_ids, words_of(items.ids), len(types))
     notes = (*reader.notes(), *items.notes, *notes_of(layout, [odd]))
-    return dataset_of(layout, items, user_ids, events, known, notes, types)
+    return dataset_of(layout, items, notes, types, user_ids, events, known)
 
 
 def dataset_of(
     layout: Layout,
     items: Items,
-    user_ids: pl.Series,
-    events: Events,
-    registered: Int64 | None,
     notes: Sequence[str],
     types: Sequence[EventType],
+    user_ids: pl.Series | None = None,
+    events: Events | None = None,
+    registered: Int64 | None = None,
     span: tuple[int, int] | None = None,
 ) -> Dataset:
-    """Return the data set of users, their events, and the items of all."""
+    """Return the data set of users and their events, by default none, and the items of all."""
     if any(table.kind is not None for table in layout.events):
         told = f"{TYPES}{', '.join(map(quoted, dict.fromkeys(of.name for of in types)))}"
         notes = list(dict.fromkeys([*notes, told]))  # what is kept has it already
     described = items.described
     return Dataset(
         layout=layout.name,
-        user_ids=user_ids,
+        user_ids=pl.Series(dataset.ID, [], pl.String) if user_ids is None else user_ids,
         item_ids=items.ids,
-        events=events,
+        events=no_events() if events is None else events,
         kinds=tuple(of.name for of in types),
         valid_kinds=tuple(code for code, of in enumerate(types) if of.valid),
         candidates=layout.candidates,
@@ -215,6 +215,11 @@ def dataset_of(
         items_table=layout.items,
         span=span,
     )
+
+
+def types_of(data: Dataset) -> list[EventType]:
+    """Return the event type of each code."""
+    return [EventType(code in data.valid_kinds, name) for code, name in enumerate(data.kinds)]
 
 
 def _attributes(table: AttributeTable | None) -> pl.DataFrame:
@@ -324,13 +329,11 @@ def _write(data: Dataset, folder: Path) -> dict[str, Any]:
     )
     items = Items(data.item_ids, described, data.shown_from)
     items.frame().write_ipc(folder / "items.arrow")
-    names = ("notes", "kinds", "valid_kinds")
-    return {"arrays": list(arrays), **{name: getattr(data, name) for name in names}}
+    return {"arrays": list(arrays), "notes": data.notes, "types": types_of(data)}
 
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
     users, items = (pl.read_ipc(folder / f"{name}.arrow") for name in ("users", "items"))
-    types = [EventType(at in notes["valid_kinds"], n) for at, n in enumerate(notes["kinds"])]
     arrays = {
         name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
         for name in notes["arrays"]
@@ -342,5 +345,5 @@ def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
         events=events_of(arrays, arrays.pop("starts")),
         registered=arrays_of(users).get(dataset.REGISTERED),
         notes=notes["notes"],
-        types=types,
+        types=[EventType(valid, name) for valid, name in notes["types"]],
     )

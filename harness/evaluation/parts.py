@@ -61,7 +61,7 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Us
     observer, failures = fold.observer, fold.failures
     datasets = partial(_datasets, buckets)
     total = of_parts(datasets)
-    plan, learners = learn(fold, buckets.empty(), total)
+    plan, learners = learn(fold, buckets.shared, total)
     answers = defaultdict[str, list[list[Answers]]](lambda: [[] for _ in fold.models])
     evaluated, left_out, profiles = list[EvaluationSet](), list[EvaluationSet](), []
     with observer.step("recommend", "recommending"):
@@ -86,7 +86,7 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Us
     seconds = observer.seconds["recommend"]
     observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
     log_evaluation_set(every, observer)
-    require_memory(fold.config, every, held, max(buckets.known.events), limit)
+    require_memory(fold.config, every, held, max(buckets.events), limit)
     all_users = Task(config, data, plan.split, every, left_out_set)
 
     def ask(settings: ModelConfig) -> list[Answers]:
@@ -148,9 +148,9 @@ def in_buckets(
             making = prepared(layout, stage.update, kept=config.data.cache)
             buckets = stack.enter_context(making)
         _log.warning("%s: users are evaluated in %s", needed, counted(len(buckets), "bucket"))
-        n_events = counted(sum(buckets.known.events), "event")
+        n_events = counted(sum(buckets.events), "event")
         observer.log(f"read {n_events} into buckets, {observer.seconds['read']:.1f} s")
-        require_windows(config, buckets.empty())
+        require_windows(config, buckets.shared)
         yield partial(_ask_in_buckets, buckets, limit)
 
 

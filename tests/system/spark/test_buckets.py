@@ -66,7 +66,7 @@ def datasets(found: Any) -> list[Dataset]:
 def compare(spark: Any, layout: Layout, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buckets, "bucket_count", lambda events: count)
     with buckets.prepared(layout, kept=False) as local, in_buckets(spark, layout) as found:
-        all_same(found.shared, local.empty())
+        all_same(found.shared, local.shared)
         for one, other in zip(datasets(found), local.datasets(), strict=True):
             all_same(one, other)
 
@@ -153,7 +153,7 @@ def test_what_spark_reads_itself(
     )
     monkeypatch.setattr(buckets, "bucket_count", lambda events: 7)
     with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as found:
-        for there, here in zip(found.shared.notes, local.known.notes, strict=True):
+        for there, here in zip(found.shared.notes, local.shared.notes, strict=True):
             assert there.split(":")[-1] == here.split(":")[-1]
         assert 'have 0 or less in column "label"' in there
         assert any('with any value of column "action"' in note for note in found.shared.notes)

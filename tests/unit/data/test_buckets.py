@@ -76,8 +76,8 @@ def test_every_event_is_in_one_bucket(
             assert of(data) == [row for row in whole if row[0] in users]
             sizes = [sum(row[0] == user for row in whole) for user in users]
             assert np.diff(data.events.user_starts(len(users))).tolist() == sizes
-        assert sum(made.known.events) == 5
-        assert made.items.ids.to_list() == ["a", "b, the second", "c"]
+        assert sum(made.events) == 5
+        assert made.shared.item_ids.to_list() == ["a", "b, the second", "c"]
 
 
 def test_ids_say_in_which_bucket_users_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def notes(folder: Path, log: str, **data: Any) -> tuple[str, ...]:
     """Return what is noted of a log in memory; in buckets it must be the same."""
     layout = small.config(folder, log=log, data=data).layout()
     with small.in_buckets(4), prepared(layout, kept=False) as made:
-        in_buckets = made.empty().notes
+        in_buckets = made.shared.notes
     found = load(layout).notes
     assert found == in_buckets
     return found

@@ -144,7 +144,7 @@ def test_in_parts_they_are_refused_in_the_same_words(tmp_path: Path, data: dict[
     with small.in_buckets(4), prepared(config.layout(), kept=False) as made:
         assert len(list(made.datasets())) > 1
         with pytest.raises(DataError) as in_parts:
-            plan_of(config, made.empty(), of_parts(made.datasets))
+            plan_of(config, made.shared, of_parts(made.datasets))
     assert str(in_parts.value).splitlines() == str(whole.value).splitlines()[:3]
     assert TOLD in str(whole.value)
 
