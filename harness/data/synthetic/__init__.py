@@ -15,7 +15,7 @@ from harness.data.synthetic import hm, kion, ponpare
 from harness.data.synthetic.draw import ARTICLE_LIMIT, Tables
 from harness.data.synthetic.market import Market
 
-__all__ = ["DEFAULTS", "SAMPLES", "synthesise"]
+__all__ = ["DEFAULTS", "synthesise"]
 
 
 DEFAULTS = {
@@ -24,9 +24,6 @@ DEFAULTS = {
     "kion": {"users": 1500, "items": 600, "events": 12_000},
 }
 """What `None` stands for in `synthesise`."""
-
-SAMPLES = {"data/hm-sample": ("hm", 0), "data/ponpare-sample": ("ponpare", 1)}
-"""Layout and seed of the committed samples; their sizes are the defaults."""
 
 _SHOPS = {"hm": hm, "ponpare": ponpare, "kion": kion}
 _LEVEL = 9

@@ -113,3 +113,18 @@ def test_times_are_kept_to_the_microsecond(unit: int, before: int) -> None:
     """Days, seconds and microseconds are packed in fewer bits or in more."""
     result = in_order(1, (DAYS - before) * unit, [0, 1])
     assert result.time.tolist() == [unit * (day - before) for day in (2, 9, 1, 3, 3)]
+
+
+@pytest.mark.parametrize("last", [7, 1 << 62])  # which fit into one number with the rest, or not
+def test_equal_events_are_ordered_by_row_and_then_by_value(last: int) -> None:
+    user, item = np.zeros(4, np.int32), np.array([2, 0, 2, 0], np.int32)
+    time, kind = np.array([last, 1, last, 1]), np.array([1, 1, 1, 0], np.uint8)
+    row, value = np.array([9, 4, 9, 5]), np.array([2.5, 0.0, -1.0, 2.5])
+    events = Events(user, item, time, kind, row, value)
+    users, items = np.arange(1, dtype=np.int32), np.arange(3, dtype=np.int32)
+    result = merged([events], users, items, 2)
+    assert result.time.tolist() == [1, 1, last, last]
+    assert (result.item.tolist(), result.kind.tolist()) == ([0, 0, 2, 2], [0, 1, 1, 1])
+    assert result.row is not None
+    assert result.value is not None
+    assert (result.row.tolist(), result.value.tolist()) == ([5, 4, 9, 9], [2.5, 0.0, -1.0, 2.5])
