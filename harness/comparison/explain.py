@@ -562,7 +562,6 @@ def _list_sheet(
         columns,
         heading=heading,
         footing=footing,
-        kept=6 if other is None else 7,
         styles={"hit": "green", "repeated": "yellow"},
     )
 
@@ -613,5 +612,5 @@ def _every_score(user: Explanation) -> list[Sheet]:
     conventions = on_conventions(user.conventions)
     return [
         Sheet.of(user.metrics.items(), metrics),
-        Sheet.of(conventions, convention_columns(f"AP@{user.k}"), kept=2),
+        Sheet.of(conventions, convention_columns(f"AP@{user.k}")),
     ]

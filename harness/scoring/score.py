@@ -120,7 +120,7 @@ class Scored(Shown):
             *(name, value, Column("difference", difference), *words),
             Column("users averaged", lambda row: row.users, "words"),
         ]
-        return Sheet.of(on_conventions(values), columns, kept=3)
+        return Sheet.of(on_conventions(values), columns)
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a metric and one a convention, in full precision."""

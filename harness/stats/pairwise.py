@@ -425,7 +425,6 @@ def matrix(comparison: Comparison, noun: str = "model") -> Sheet:
         columns,
         heading=[f"verdicts  {comparison.metric} · {comparison.tested}"],
         footing=[legend],
-        kept=len(columns),
         styles=STYLES,
     )
 
