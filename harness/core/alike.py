@@ -105,8 +105,6 @@ class Forms:
 class Meanings:
     """What ids mean that are not known: the `known` ids (str) that they are alike to.
 
-    Examples
-    --------
     >>> meanings = Meanings(pl.Series(["ann", "bob", "007", "123456", "7.0"]))
     >>> meanings.of(pl.Series(["7", "Ann ", "zoe", "1.2E+05"])).rows()
     [(0, '007', 2), (1, 'ann', 1), (3, '123456', 1)]
@@ -159,8 +157,6 @@ class Meanings:
 def damage(ids: pl.Series, known: pl.Series) -> pl.Series:
     """Return what happened to ids, if they stand for known ones that are alike, pair by pair.
 
-    Examples
-    --------
     >>> damage(pl.Series(["7", "Ann", "x "]), pl.Series(["007", "ann", "x"])).to_list()
     ['zeros', 'case', 'spaces']
     """

@@ -66,8 +66,6 @@ def _words(name: str) -> list[str]:
 def column_of(role: str, columns: Iterable[str]) -> str | None:
     """Return the column whose name says best that it has a role.
 
-    Examples
-    --------
     >>> column_of("user", ["movieId", "session", "userId"]), column_of("item", ["item_idx"])
     ('userId', 'item_idx')
     """
@@ -85,8 +83,6 @@ def column_of(role: str, columns: Iterable[str]) -> str | None:
 def has_role(column: str, roles: Collection[str]) -> bool:
     """Return whether a column's name, or its last word, says that it has one of some roles.
 
-    Examples
-    --------
     >>> has_role("Book-Rating", ["grade"]), has_role("rating_id", ["grade"])
     (True, False)
     """
@@ -97,8 +93,6 @@ def has_role(column: str, roles: Collection[str]) -> bool:
 def is_called(column: str, *roles: str) -> bool:
     """Return whether a column's whole name says that it has one of some roles.
 
-    Examples
-    --------
     >>> is_called("event_type", "kind"), is_called("item_type", "kind")
     (True, False)
     """
@@ -108,8 +102,6 @@ def is_called(column: str, *roles: str) -> bool:
 def order_of(name: object) -> str | None:
     """Return what a column of numbers of this name is taken to hold: ``rank``, ``score`` or None.
 
-    Examples
-    --------
     >>> [order_of(name) for name in ("Pred_Score", "RANK", "price")]
     ['score', 'rank', None]
     """
@@ -120,8 +112,6 @@ def order_of(name: object) -> str | None:
 def divides(column: str, values: Collection[str]) -> bool:
     """Return whether a column has rows of several event types, or of several parts of the data.
 
-    Examples
-    --------
     >>> divides("split", ["test", "valid"]), divides("split", ["test"]), divides("shop", "ab")
     (True, False, False)
     """

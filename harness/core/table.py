@@ -151,8 +151,6 @@ MISSING = "–"
 def digits_of(values: Iterable[float]) -> int:
     """Return decimals enough to tell the smallest value from 0, at least 4 and at most 7.
 
-    Examples
-    --------
     >>> digits_of([0.05, 0.0039]), digits_of([0.05, -0.00004]), digits_of([0])
     (4, 6, 4)
     """
@@ -163,14 +161,9 @@ def digits_of(values: Iterable[float]) -> int:
     return digits
 
 
-def number(value: float | None, digits: int) -> str:
-    """Return a number with so many decimals; nothing for None."""
-    return "" if value is None else f"{value:.{digits}f}"
-
-
-def signed(value: float | None, digits: int) -> str:
-    """Return a number with its sign."""
-    return "" if value is None else f"{value:+.{digits}f}"
+def number(value: float | None, digits: int, sign: Literal["", "+"] = "") -> str:
+    """Return a number with so many decimals, and with its sign if you ask; nothing for None."""
+    return "" if value is None else f"{value:{sign}.{digits}f}"
 
 
 def ends(bounds: tuple[float, float] | None, digits: int) -> str:
@@ -181,8 +174,6 @@ def ends(bounds: tuple[float, float] | None, digits: int) -> str:
 def lift(times: float | None) -> str:
     """Return how many times chance a mean is; a dash where chance has a mean of 0.
 
-    Examples
-    --------
     >>> lift(12.345), lift(12345.6), lift(None)
     ('12.3', '12,346', '–')
     """
@@ -194,8 +185,6 @@ def lift(times: float | None) -> str:
 def percent(share: float) -> str:
     """Return a share of 1 as per cent: whole above ten, else with a decimal.
 
-    Examples
-    --------
     >>> percent(0.4079), percent(0.0005), percent(0.00004), percent(0), percent(0.9996)
     ('41 %', '0.1 %', '<0.1 %', '0 %', '>99.9 %')
     """
@@ -210,8 +199,6 @@ def percent(share: float) -> str:
 def p_value(p: float | None) -> str:
     """Return a p value; below 0.0001 only that it is.
 
-    Examples
-    --------
     >>> p_value(0.00002), p_value(0.04321), p_value(None)
     ('<0.0001', '0.0432', '–')
     """
@@ -223,8 +210,6 @@ def p_value(p: float | None) -> str:
 def low_high(bounds: tuple[float, float] | None, prefix: str = "") -> dict[str, float | None]:
     """Return an interval as two figures of a record, their names behind a prefix.
 
-    Examples
-    --------
     >>> low_high((0.1, 0.3)), low_high(None, "MAP@12 ")
     ({'low': 0.1, 'high': 0.3}, {'MAP@12 low': None, 'MAP@12 high': None})
     """
@@ -267,8 +252,6 @@ def document(record: object) -> dict[str, Any]:
 def json_value(value: Any) -> Any:
     """Return a value of a config as JSON has it: dates and infinite numbers are text.
 
-    Examples
-    --------
     >>> from datetime import date
     >>> json_value({"days": [7, float("inf")], "since": date(2020, 1, 2), "of": None})
     {'days': [7, 'inf'], 'since': '2020-01-02', 'of': None}

@@ -84,8 +84,6 @@ def shortened(texts: Sequence[str], width: int) -> list[str]:
     Both ends stay, half of the room each. Texts that would look alike show where they differ; they
     stay whole if they would still look alike.
 
-    Examples
-    --------
     >>> shortened(["item kNN, BM25", "item kNN, tf-idf", "ALS"], 11)
     ['item…BM25', 'item…f-idf', 'ALS']
     >>> shortened(["popular, 7 days of train", "popular, 14 days of train"], 14)
@@ -140,8 +138,6 @@ def wrapped(line: str, width: int, indent: int = 0) -> list[str]:
     They end between words, but never within an interval or before a unit; a word that is wider
     than a line is broken.
 
-    Examples
-    --------
     >>> wrapped("MAP@12 0.0502 (0.0409 … 0.0618), 12.9 × chance", 20, 2)
     ['MAP@12 0.0502', '  (0.0409 … 0.0618),', '  12.9 × chance']
     """
