@@ -26,8 +26,8 @@ _TIED = re.compile(r" (?=[…×%])|(?<=[…×±]) |(?<=\d) (?=[a-z])")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _END = re.compile(r".*[(=/,_]|.*[a-z](?=[A-Z])|.*[^\d.,]")
 """Where a long word may end: behind a sign, or at least not within a number."""
-_NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:[.,]\d{1,9})*(?!\w)")
-"""A number alone; no part of an id."""
+_ATOM = re.compile(r"(?<![\w.])\d{1,6}(?:[.,]\d{1,9})*(?!\w)|.")
+"""A number alone, no part of an id; or a letter."""
 _INDENT, _NO_LIMIT = 7, 10_000
 _LABELS = {"BEST": "bold green", "note": "bold yellow"}
 
@@ -94,19 +94,21 @@ def shortened(texts: Sequence[str], width: int) -> list[str]:
     def cut(text: str) -> str:
         if cell_len(text) <= width:
             return text
-        start, end = _number(text, len(text) - len(_first(text[::-1], width - half - 1)))
-        tail = text[start if cell_len(text[start:]) < width else end :].lstrip()
-        return f"{_beginning(text, min(half, width - 1 - cell_len(tail)))}…{tail}"
+        tail = _first(_ATOM.findall(text)[::-1], width - half - 1)[::-1]
+        return f"{''.join(_first(_ATOM.findall(text), half)).rstrip()}…{''.join(tail).lstrip()}"
 
     def distinct(text: str) -> str:
-        alike = [other for other in groups[cut(text)] if other != text]
+        alike = [_ATOM.findall(other) for other in groups[cut(text)] if other != text]
         if not alike:
             return cut(text)
-        head = _beginning(text, half)
-        start = max(sum(accumulate(map(eq, text, other), and_)) for other in alike)
-        start = max(text.rfind(" ", 0, start) + 1, start - 3, len(head))
-        middle = text[_number(text, start)[0] :]
-        return f"{head}…{_beginning(middle, width - cell_len(head) - 2)}…"
+        atoms = _ATOM.findall(text)
+        head = _first(atoms, half)
+        start = max(sum(accumulate(map(eq, atoms, other), and_)) for other in alike)
+        words = [i + 1 for i, atom in enumerate(atoms[:start]) if atom == " "]
+        start = max([*words[-1:], start - 3, len(head)])
+        head_text = "".join(head).rstrip()
+        middle = _first(atoms[start:], width - cell_len(head_text) - 2)
+        return f"{head_text}…{''.join(middle).rstrip()}…"
 
     groups: dict[str, list[str]] = {}
     for text in dict.fromkeys(texts):
@@ -116,20 +118,10 @@ def shortened(texts: Sequence[str], width: int) -> list[str]:
     return [short[text] if times[short[text]] == 1 else text for text in texts]
 
 
-def _number(text: str, place: int) -> tuple[int, int]:
-    """Return the ends of the number that a cut at a place would break, else the place twice."""
-    spans = (number.span() for number in _NUMBER.finditer(text))
-    return next(((start, end) for start, end in spans if start < place < end), (place, place))
-
-
-def _beginning(text: str, width: int) -> str:
-    """Return as much of a text as `width` columns have room for, without half a number."""
-    return text[: _number(text, len(_first(text, width)))[0]].rstrip()
-
-
-def _first(text: str, width: int) -> str:
-    """Return as many letters as `width` columns have room for; some letters take two."""
-    return chop_cells(text, width)[0] if text and width > 0 else ""
+def _first(atoms: Sequence[str], width: int) -> list[str]:
+    """Return as many letters and numbers as `width` columns have room for."""
+    ends = accumulate(map(cell_len, atoms))
+    return [atom for atom, end in zip(atoms, ends, strict=True) if end <= width]
 
 
 def wrapped(line: str, width: int, indent: int = 0) -> list[str]:
@@ -144,7 +136,7 @@ def wrapped(line: str, width: int, indent: int = 0) -> list[str]:
     width, lines, prefix = max(width, indent + _SHORTEST), list[str](), ""
     rest = _TIED.sub(_NO_BREAK, line.rstrip())
     while cell_len(rest) > width - len(prefix):
-        piece = _first(rest, width - len(prefix))
+        piece = chop_cells(rest, width - len(prefix))[0]
         end = rest.rfind(" ", 0, len(piece) + 1)
         is_first = not rest[: max(end, 0)].strip()
         word, _, _ = rest[end + 1 :].partition(" ")
