@@ -16,6 +16,7 @@ class HarnessError(Exception):
     """A mistake that you can fix. The command shows its message, never a traceback."""
 
     exit_status = 2
+    """The exit status of the command."""
 
 
 class UsageError(HarnessError):
