@@ -12,7 +12,7 @@ import polars as pl
 from harness.config import IN_PYTHON, Config, parse, read
 from harness.config.paths import escaped
 from harness.core.errors import DataError, UsageError, suggest
-from harness.core.given import FRAMES, Given, name_of
+from harness.core.given import Given, name_of
 from harness.core.given import shown as role_of
 from harness.core.io import exists
 from harness.core.params import is_plain
@@ -27,6 +27,7 @@ _EXAMPLE = {
     "models": 'models={"mine": MyModel()}',
 }
 _TABLES = ("events", "users", "items")
+_FRAMES = "a pandas, Polars or Arrow frame or a DuckDB relation"
 _FILE_KEYS = {"separator", "header", "encoding", "quote", "escape"}
 _FILE_KEYS |= {"bad_lines", "rows", "max_unpacked_gb"}
 """Keys of [data] that say how files of events are written."""
@@ -138,7 +139,7 @@ def _data(data: dict[str, Any], frames: dict[str, Any]) -> dict[str, Any]:
         for file in files if isinstance(files, list) else [files]:
             if not isinstance(file, str | None):
                 raise UsageError(
-                    f"{IN_PYTHON}: {key}: found {type(file).__name__}; give {FRAMES}, or the path "
+                    f"{IN_PYTHON}: {key}: found {type(file).__name__}; give {_FRAMES}, or the path "
                     "of a file"
                 )
         if files is not None:
@@ -249,7 +250,7 @@ def _events(table: EventTable, native: Any) -> pl.DataFrame:
     if isinstance(native, pl.LazyFrame):
         _require_columns(table, native, frame_of(native.head(0), role).columns)
         native = native.select(table.columns)
-    frame = frame_of(native, role, forms=FRAMES)
+    frame = frame_of(native, role, forms=_FRAMES)
     _require_columns(table, native, frame.columns)
     ids = Table(role, {"user": table.user, "item": table.item}, "", wide=False, frame=frame)
     columns = {table.user: ids.column("user"), table.item: ids.column("item")}
