@@ -8,9 +8,9 @@ from harness.core.errors import DataError, counted, suggest
 from harness.core.params import ParameterError
 from harness.data import times
 from harness.data.layout import AttributeTable
+from harness.data.oddities import without_zeros
 from harness.data.source import Source, id_rule, time_rule
 from harness.data.table_files import sources
-from harness.data.zeros import without_zeros
 
 _LOST_ZEROS = "lost if ids are saved as numbers: write ids as text in both files"
 

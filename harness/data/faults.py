@@ -70,7 +70,7 @@ class Faults:
 
 def lenient(table: Table) -> Table:
     """Return a table without the lines of text whose fields cannot be told."""
-    return replace(table, drop_bad_lines=True, key="")  # of other files that says nothing
+    return replace(table, bad_lines="drop", key="")  # of other files that says nothing
 
 
 def faults_of(table: EventTable) -> Faults:

@@ -162,19 +162,19 @@ def but(old: str, new: str) -> str:
         ("shop = 3", 'shops has no layout "Shop"; did you mean "shop"?'),
         ("Shop = 3", "is int; expected a harness.layouts.Layout"),
         ("def Shop():\n    raise ValueError('no shop')", "cannot be made: ValueError: no shop"),
-        (but('"what"', "5"), "sales.txt: item is 5; expected a column"),
-        (EMPTY.format("()"), "events is (); expected a tuple of events(…)"),
-        (EMPTY.format("('sales.txt',)"), "events holds 'sales.txt'; expected events(…)"),
-        (but("%d.%m.%Y", "german"), "sales.txt: time_format = 'german' is not a format; allowed: "
+        (but('"what"', "5"), "sales.txt: item is 5; expected a valid string"),
+        (EMPTY.format("()"), "shop: events is []; expected a tuple of events(…)"),
+        (EMPTY.format("('sales.txt',)"), "shop: events is 'sales.txt'; expected events(…)"),
+        (but("%d.%m.%Y", "german"), "sales.txt: time_format is 'german'; allowed: "
                                     "iso"),
         (but('"what"', '"who"'), 'sales.txt: user and item are both the column "who"'),
-        (but('"shop"', '"shop", candidates="all"'), "candidates is 'all'; allowed: catalogue, sh"),
+        (but('"shop"', '"shop", candidates="all"'), "candidates is 'all'; expected 'catalogue', 'sh"),
         (but('"shop"', '"shop", candidates="catalogue"'),
          'candidates is "catalogue", which needs items=attributes(…)'),
         (but('time="at"', "time=None"), "sales.txt: time is None; expected a column"),
-        (but('";"', '""'), "sales.txt: separator: found '', expected one character"),
+        (but('";"', '""'), "sales.txt: separator is ''; expected one character"),
         (but('"sale"', '"sale", where="paid"'), "where is 'paid'; expected columns and their v"),
-        (but('"shop"', '"shop", items="items.csv"'), "items is 'items.csv'; expected attributes("),
+        (but('"shop"', '"shop", items="items.csv"'), "items is 'items.csv'; expected events(…) or attributes("),
     ],
 )  # fmt: skip
 def test_what_breaks_the_contract(tmp_path: Path, module: str, words: str) -> None:
