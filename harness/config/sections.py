@@ -468,11 +468,19 @@ class Config(Section):
         Of several folds it is that of the last, which commands take that ask for one. Rows are
         numbered where either of the splits orders events by them.
         """
-        layout = self._layout().capped(self.data.cap).holding(self.given.frames)
+        cap, frames = self.data.cap, self.given.frames
+        layout = self._layout().with_each(
+            lambda table: replace(table, cap=cap, frame=frames.get(table.file))
+        )
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
         columns = self.data.model_dump(include={"kind", "value"}, exclude_none=True)
         layout = layout.with_events(numbered="file" in ties, **columns)
-        return layout.with_conditions(conditions(self.data.where))
+        more = {one.column: one for one in conditions(self.data.where)}
+        events = (
+            replace(e, where=(*(c for c in e.where if c.column not in more), *more.values()))
+            for e in layout.events
+        )
+        return replace(layout, events=tuple(events))
 
     def _layout(self) -> Layout:
         name = self.data.layout
@@ -482,7 +490,8 @@ class Config(Section):
         layout = BUILT_IN.get(name) or plugged_in(name, self.folder)
         layout = layout.within(self.data.folder(self.folder))
         if self.data.time_format is not None:
-            layout = layout.with_times(self.data.time_format)
+            time_format = self.data.time_format
+            layout = layout.with_each(lambda table: replace(table, time_format=time_format))
         if not self.data.restore_zeros:
             return layout
         if layout.id_width is None:

@@ -17,7 +17,7 @@ _LOST_ZEROS = "lost if ids are saved as numbers: write ids as text in both files
 
 def check(table: AttributeTable) -> None:
     """Raise DataError where a table or its id column is missing; read no row."""
-    for source in sources(table.table):
+    for source in sources(table):
         source.require((table.id,))
 
 
@@ -29,7 +29,7 @@ def read(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFram
     DataError
         A missing file or column, a row with too few or too many fields, an empty or repeated id.
     """
-    frames = [_rows(table, columns, source) for source in sources(table.table)]
+    frames = [_rows(table, columns, source) for source in sources(table)]
     frame = pl.concat(frames)
     refuse_repeated(table, frame[table.id])
     return frame
@@ -40,7 +40,7 @@ def refuse_repeated(table: AttributeTable, ids: pl.Series) -> None:
     if ids.n_unique() < ids.len():
         again = str(ids.filter(ids.is_duplicated()).sort()[0])
         raise DataError(
-            f'{table.table.name}: column "{table.id}": the id "{again}" is in more than one row; '
+            f'{table.name}: column "{table.id}": the id "{again}" is in more than one row; '
             "expected each id once"
         )
 
@@ -64,7 +64,7 @@ def notes_on_ids(table: AttributeTable, role: str, known: pl.Series, ids: pl.Ser
         if len(damaged) > 0:
             cure = f"they differ by leading zeros, which are {_LOST_ZEROS}"
         raise DataError(
-            f'{table.table.name}: column "{table.id}" describes none of the {role} that have '
+            f'{table.name}: column "{table.id}" describes none of the {role} that have '
             f"events: events have {_some(ids)}, the table has {_some(known)}; {cure}"
         )
     if damaged.is_empty():
@@ -73,7 +73,7 @@ def notes_on_ids(table: AttributeTable, role: str, known: pl.Series, ids: pl.Ser
     of_event = ids.filter(bare_ids == without_zeros(damaged)[0]).sort()[0]
     are = "is that of an event" if len(damaged) == 1 else "are those of events"
     return [
-        f"{table.table.path.name}: {len(damaged):,} of {counted(len(known), 'id')} in column "
+        f"{table.path.name}: {len(damaged):,} of {counted(len(known), 'id')} in column "
         f'"{table.id}" {are} without leading zeros, such as "{first}", but the events have '
         f'"{of_event}": leading zeros are {_LOST_ZEROS}'
     ]
@@ -131,6 +131,6 @@ def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:
     pattern = times.pattern_of(table.time_format, first[0] if first else "") or times.DATE
     rule = time_rule(column, table.time_format, pattern, required=False)
     if rule.bad(frame[column]).any():
-        for source in sources(table.table):
+        for source in sources(table):
             source.texts([column], (rule,))
     return rule.parsed(frame[column])

@@ -116,7 +116,7 @@ def of_bucket(
 
 def estimated_rows(layout: Layout) -> int:
     """Return how many rows the events of a layout have, more or less, without reading them."""
-    return sum(source.about() for table in layout.events for source in sources(table.table))
+    return sum(source.about() for table in layout.events for source in sources(table))
 
 
 @contextmanager

@@ -67,7 +67,7 @@ class EventTypes:
         code = self._codes.setdefault(EventType(table.valid, name), len(self._codes))
         if code >= MOST_LABELS:
             names = [of.name for of in self._codes]
-            raise DataError(too_many_labels(table.table.name, table.kind or "", names))
+            raise DataError(too_many_labels(table.name, table.kind or "", names))
         return code
 
 

@@ -82,7 +82,7 @@ def faults_of(table: EventTable) -> Faults:
         It cannot be read at all.
     """
     faults = Faults()
-    for source in sources(lenient(table.table)):
+    for source in sources(lenient(table)):
         source.require(table.columns)
         pattern = None if table.time is None else source.pattern(table.time, table.time_format)
         for piece in source.pieces(table.columns):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -86,17 +86,11 @@ def _time_format(time_format: str) -> str:
 Name = Annotated[str, Field(min_length=1)]
 Separator = Annotated[str, AfterValidator(_separator)]
 TimeFormat = Annotated[str, AfterValidator(_time_format)]
-_Conditions = Annotated[
+_Where = Annotated[
     tuple[Condition, ...],
     BeforeValidator(lambda where: where if isinstance(where, tuple) else conditions(where or {})),
 ]
 _SETTINGS = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
-_EXPECTED = {
-    "missing": "is missing",
-    "too_short": "expected a tuple of events(…), one or more",
-    "dataclass_type": "expected events(…) or attributes(…)",
-}
-"""What a declaration should have, where pydantic's words are not those of its docs."""
 
 
 @dataclass(frozen=True, config=_SETTINGS)
@@ -113,8 +107,8 @@ class _Declared:
                 raise
             fault, names = error.errors()[0], [each.name for each in fields(cls)]
             name = names[n] if isinstance(n := fault["loc"][0], int) else n
-            words = _EXPECTED.get(
-                fault["type"], fault["msg"].replace("Input should be", "expected")
+            words = (
+                fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
             )
             if fault["type"] == "value_error":
                 words = str(fault["ctx"]["error"])
@@ -135,12 +129,11 @@ class Table(_Declared):
         ``logs/*.csv``, or a table of a database, ``shop.duckdb::orders``. ``file.gz`` and
         ``file.zip`` are taken when it is absent.
     separator : str
-        What stands between fields (not used for Parquet); where it is longer than one byte, quotes
-        are letters.
+        What stands between fields of text; where it is longer than a byte, quotes are letters.
     header : sequence of str, optional
         Column names of a file that has no header line.
-    encoding : str
-        Of text without a byte order mark, one of `Encoding`.
+    encoding : {"utf-8", "latin-1", "cp1252"}
+        Of text without a byte order mark.
     quote : bool
         Whether fields may stand in quotes; else quotes are letters.
     escape : str
@@ -152,17 +145,14 @@ class Table(_Declared):
     inherits_quote : bool
         Whether `quote` and `escape` are said of the events, and so hold for text alone.
     cap : Cap
-        How much each file may unpack to; it changes nothing of what is read.
+        How much each file may unpack to.
     key : str
-        What names it under ``[data]``: ``events``, ``users`` or ``items``; empty: a layout does;
-        `LISTS`: nothing does.
+        Its key under ``[data]``; empty: a layout names it; `LISTS`: nothing does.
     frame : polars.DataFrame, optional
         What a name of a frame stands for; None where that was given to another process.
     """
 
-    file: Annotated[
-        str, BeforeValidator(lambda file: str(file) if isinstance(file, Path) else file)
-    ]
+    file: Annotated[str, BeforeValidator(lambda file: str(file) if file else file)]
     _: KW_ONLY
     separator: Separator = ","
     header: tuple[str, ...] | None = None
@@ -193,15 +183,7 @@ class Table(_Declared):
 
     @property
     def place(self) -> str:
-        """Where to say how its text is written, for messages.
-
-        Examples
-        --------
-        >>> Table("log.csv", key="events").place
-        'under [data]'
-        >>> Table("u.item", key="items").place
-        'within items = { file = "u.item", … } under [data]'
-        """
+        """Where to say how its text is written, for messages: ``under [data]``."""
         if not self.key:
             return "in events(…) or attributes(…) of your layout"
         if self.key == "events":
@@ -209,13 +191,7 @@ class Table(_Declared):
         return f'within {self.key} = {{ file = "{self.path.name}", … }} under [data]'
 
     def named(self, key: str) -> str:
-        """Return a key that says how its text is written, for messages.
-
-        Examples
-        --------
-        >>> [Table("x", key=key).named("header") for key in ("events", "items", "")]
-        ['[data] header', '[data] items.header', "the layout's header"]
-        """
+        """Return a key that says how its text is written: ``[data] items.header``."""
         if not self.key:
             return f"the layout's {key}"
         return f"[data] {key}" if self.key == "events" else f"[data] {self.key}.{key}"
@@ -263,11 +239,6 @@ class Table(_Declared):
         """Whether lines whose fields cannot be told are left out; else they are refused."""
         return self.bad_lines == "drop"
 
-    @property
-    def table(self) -> Self:
-        """Itself."""
-        return self
-
 
 @dataclass(frozen=True, config=_SETTINGS)
 class EventTable(Table):
@@ -310,7 +281,7 @@ class EventTable(Table):
     kind: str | None = None
     type: Name = "event"
     value: str | None = None
-    where: _Conditions = ()
+    where: _Where = ()
     valid: bool = False
     numbered: bool = False
     watched: tuple[str, ...] = ()
@@ -429,21 +400,10 @@ class Layout(_Declared):
 
     def within(self, folder: Path | str) -> Layout:
         """Return the same for the files in a folder, whose name is text where it is remote."""
-        return self._with_each(lambda table: table.placed(folder))
+        return self.with_each(lambda table: table.placed(folder))
 
-    def with_times(self, time_format: str) -> Layout:
-        """Return the same with all times written in one way."""
-        return self._with_each(lambda table: replace(table, time_format=time_format))
-
-    def capped(self, cap: Cap) -> Layout:
-        """Return the same with tables that may unpack to so much."""
-        return self._with_each(lambda table: replace(table, cap=cap))
-
-    def holding(self, frames: Mapping[str, pl.DataFrame]) -> Layout:
-        """Return the same with the frames, by name, that its tables are."""
-        return self._with_each(lambda table: replace(table, frame=frames.get(table.file)))
-
-    def _with_each(self, change: Callable[[Any], Any]) -> Layout:
+    def with_each(self, change: Callable[[Any], Any]) -> Layout:
+        """Return the same with each of its tables changed."""
         return replace(
             self,
             events=tuple(map(change, self.events)),
@@ -454,15 +414,6 @@ class Layout(_Declared):
     def with_events(self, **changes: Any) -> Layout:
         """Return the same with other attributes of every table of events."""
         return replace(self, events=tuple(replace(table, **changes) for table in self.events))
-
-    def with_conditions(self, more: tuple[Condition, ...]) -> Layout:
-        """Return the same with more conditions; of those on one column the new one holds."""
-        columns = {condition.column for condition in more}
-        events = tuple(
-            replace(e, where=(*(c for c in e.where if c.column not in columns), *more))
-            for e in self.events
-        )
-        return replace(self, events=events)
 
     def column(self, role: str) -> str:
         """Return the column of users, items or times; empty where tables name it differently."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -24,11 +24,8 @@ from harness.data.conditions import Condition, as_number, conditions
 from harness.data.dataset import DAY_US, ID, ITEM, TIME, USER, VALUE, Events
 from harness.data.layout import EventTable, Layout
 
-if TYPE_CHECKING:
-    from harness.data.source import Source
-
 _FIRST = 1_000
-"""Rows by which a column holds numbers, or ids without zeros."""
+"""Rows by which a column holds numbers."""
 HITS = {"above": 0, "empty": True}
 """In ``where`` it leaves out the events with 0 or less in a column, and no others."""
 WORDS = ("null", "nan", "none", "na", "n/a", "<na>", "\\n")
@@ -176,22 +173,6 @@ def lost_zero(ids: pl.Series, width: int) -> pl.Series:
 def without_zeros(ids: pl.Series) -> pl.Series:
     """Return ids as they are where they were saved as numbers."""
     return ids.str.strip_chars_start("0")
-
-
-def also_of_zeros(
-    error: DataError, layout: Layout, events: EventTable, source: Source
-) -> DataError:
-    """Return an error that also tells of lost zeros, which the same spreadsheet took."""
-    width = layout.id_width
-    if width is None or layout.restore_zeros or events.item not in source.names:
-        return error
-    short = lost_zero(source.first(events.item, _FIRST), width)
-    if short.is_empty():
-        return error
-    return DataError(
-        f'{error}\nand its item ids, such as "{short[0]}", have {width - 1} digits: '
-        f"the leading zero was lost when the file was saved as numbers; {CURE}"
-    )
 
 
 def notes_of_zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:

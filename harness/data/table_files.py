@@ -147,20 +147,17 @@ class EventReader:
             A file, column or value that cannot be used; a table without events.
         """
         for number, table in enumerate(self.layout.events):
-            for source in sources(table.table):
+            for source in sources(table):
                 yield from self.of(number, table, source)
             self.check(number, table)
 
     def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
         """Yield the events of one file."""
-        try:
-            source.require(table.columns)
-            if self.type_columns[number] is None:
-                self.type_columns[number] = oddities.type_column(table, source.names)
-            for batch in source.events(watching(table, source.names, source.first), self._secret):
-                yield number, self.counted(number, batch)
-        except DataError as error:
-            raise oddities.also_of_zeros(error, self.layout, table, source) from error
+        source.require(table.columns)
+        if self.type_columns[number] is None:
+            self.type_columns[number] = oddities.type_column(table, source.names)
+        for batch in source.events(watching(table, source.names, source.first), self._secret):
+            yield number, self.counted(number, batch)
 
     def counted(self, number: int, batch: Batch) -> Batch:
         """Return what is within the times of a table, and count it."""
@@ -188,7 +185,7 @@ class EventReader:
             if rows > 0:
                 none = f"none of {counted(rows, 'row')} has {_kept(table)}; check [data] where"
                 what = "\n".join([none, *_there(table)])
-            raise DataError(f"{table.table.name}: {what}")
+            raise DataError(f"{table.name}: {what}")
         if table.valid:
             oddities.refuse_lows(self.layout, self.lows, table, rows - self.left_out[number])
 
@@ -197,7 +194,7 @@ class EventReader:
         for table, rows, left_out in zip(self.layout.events, self.rows, self.left_out, strict=True):
             if left_out:
                 counts = f"{left_out:,} of {counted(rows, 'row')} left out"
-                yield f"{table.table.path.name}: {counts} (kept: {_kept(table)})"
+                yield f"{table.path.name}: {counts} (kept: {_kept(table)})"
         yield from oddities.notes_of_types(self.layout, self.type_columns)
         yield from oddities.notes_of_lows(
             self.layout, self.lows, sum(self.rows) - sum(self.left_out)
@@ -210,9 +207,9 @@ _LOOKED_AT, _SHOWN = 10_000, 5
 
 def _there(table: EventTable) -> Iterator[str]:
     """Yield what the columns of conditions hold in the first rows of a table's first file."""
-    if table.table.remote:
+    if table.remote:
         return
-    with closing(sources(table.table)) as files:
+    with closing(sources(table)) as files:
         source = next(files)
         for condition in table.where:
             texts = source.first(condition.column, _LOOKED_AT).unique(maintain_order=True)
@@ -225,4 +222,4 @@ def _there(table: EventTable) -> Iterator[str]:
 
 
 def _kept(table: EventTable) -> str:
-    return ", ".join([*["whole lines"] * table.table.drop_bad_lines, *map(str, table.where)])
+    return ", ".join([*["whole lines"] * table.drop_bad_lines, *map(str, table.where)])

@@ -289,7 +289,7 @@ def test_blocks_count_lines_and_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
         events(tmp_path, HEADER + rows + "a,x,never,n\n")
     (tmp_path / "log.csv").write_text(HEADER + rows)
     (table,) = log(tmp_path).events
-    (source,) = sources(table.table)
+    (source,) = sources(table)
     batches = source.events(replace(table, numbered=True), blocks.secret())
     assert [row for batch in batches for row in batch.row] == list(range(40))
 
