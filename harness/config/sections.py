@@ -24,6 +24,7 @@ from harness.data.layout import (
     Encoding,
     Escape,
     Layout,
+    Name,
     Separator,
     TimeFormat,
     declared,
@@ -65,7 +66,7 @@ class DataConfig(Section):
 
     layout: str
     path: PathText
-    name: Annotated[str, Field(min_length=1)] | None = None
+    name: Name | None = None
     restore_zeros: bool = False
     cache: bool = True
     max_unpacked_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
@@ -76,8 +77,8 @@ class DataConfig(Section):
     time_format: TimeFormat | None = None
     separator: Separator | None = None
     header: bool | list[str] = True
-    kind: str | None = None
-    value: str | None = None
+    kind: Name | None = None
+    value: Name | None = None
     where: Annotated[dict[str, Any], AfterValidator(_meant)] = {}
     min_user_events: Annotated[int, Field(ge=1, lt=2**31)] = 1
     min_item_events: Annotated[int, Field(ge=1, lt=2**31)] = 1
@@ -468,17 +469,21 @@ class Config(Section):
         Of several folds it is that of the last, which commands take that ask for one. Rows are
         numbered where either of the splits orders events by them.
         """
-        cap, frames = self.data.cap, self.given.frames
+        ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
+        data, cap, frames = self.data, self.data.cap, self.given.frames
+        more = conditions(data.where)
         layout = self._layout().with_each(
             lambda table: replace(table, cap=cap, frame=frames.get(table.file))
         )
-        ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
-        columns = self.data.model_dump(include={"kind", "value"}, exclude_none=True)
-        layout = layout.with_events(numbered="file" in ties, **columns)
-        more = {one.column: one for one in conditions(self.data.where)}
         events = (
-            replace(e, where=(*(c for c in e.where if c.column not in more), *more.values()))
-            for e in layout.events
+            replace(
+                table,
+                numbered="file" in ties,
+                kind=data.kind or table.kind,
+                value=data.value or table.value,
+                where=tuple({one.column: one for one in (*table.where, *more)}.values()),
+            )
+            for table in layout.events
         )
         return replace(layout, events=tuple(events))
 

@@ -9,7 +9,7 @@ from harness.core.params import ParameterError
 from harness.data import times
 from harness.data.layout import AttributeTable
 from harness.data.oddities import without_zeros
-from harness.data.source import Source, id_rule, time_rule
+from harness.data.source import id_rule, time_rule
 from harness.data.table_files import sources
 
 _LOST_ZEROS = "lost if ids are saved as numbers: write ids as text in both files"
@@ -29,7 +29,11 @@ def read(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFram
     DataError
         A missing file or column, a row with too few or too many fields, an empty or repeated id.
     """
-    frames = [_rows(table, columns, source) for source in sources(table)]
+    frames = []
+    for source in sources(table):
+        source.require((table.id, *(columns or ())))
+        wanted = dict.fromkeys((table.id, *(source.names if columns is None else columns)))
+        frames.append(source.texts(list(wanted), (id_rule(table.id),)))
     frame = pl.concat(frames)
     refuse_repeated(table, frame[table.id])
     return frame
@@ -48,10 +52,7 @@ def refuse_repeated(table: AttributeTable, ids: pl.Series) -> None:
 def notes_on_ids(table: AttributeTable, role: str, known: pl.Series, ids: pl.Series) -> list[str]:
     """Return a note where ids of a table, `known`, are those of events but for zeros in front.
 
-    Raises
-    ------
-    DataError
-        None of the ids of the table is one of those of events.
+    Raises DataError where none of the ids of the table is one of those of events.
     """
     strangers = known.filter(~known.is_in(ids.implode()))
     if len(strangers) == 0 or len(ids) == 0:
@@ -90,13 +91,7 @@ def whole(table: AttributeTable | pl.DataFrame | None) -> pl.DataFrame | None:
 
 
 def column(table: AttributeTable | pl.DataFrame, name: str, ids: pl.Series) -> pl.Series:
-    """Return one column of a table as text, in the order of `ids`; null for ids without a row.
-
-    Raises
-    ------
-    DataError, ValueError
-        No such column in the file, or in the frame.
-    """
+    """Return one column of a table as text, in the order of `ids`; null for ids without a row."""
     frame = read(table, [name]) if isinstance(table, AttributeTable) else table
     if name not in frame.columns:
         raise ParameterError(f'the table has no column "{name}"; {suggest(name, frame.columns)}')
@@ -108,24 +103,12 @@ def of_ids(table: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
 
     The ids stand in the table's first column.
     """
-    own = table.columns[0]
-    return pl.DataFrame({own: ids}).join(table, on=own, how="left", maintain_order="left")
-
-
-def _rows(table: AttributeTable, columns: list[str] | None, source: Source) -> pl.DataFrame:
-    source.require((table.id, *(columns or ())))
-    wanted = list(dict.fromkeys((table.id, *(source.names if columns is None else columns))))
-    return source.texts(wanted, (id_rule(table.id),))
+    id = table.columns[0]
+    return pl.DataFrame({id: ids}).join(table, on=id, how="left", maintain_order="left")
 
 
 def since(table: AttributeTable, frame: pl.DataFrame) -> pl.Series:
-    """Return the times of an attribute table's ``since`` column, int64 microseconds.
-
-    Raises
-    ------
-    DataError
-        A value that is no time.
-    """
+    """Return the times of an attribute table's ``since`` column, int64 microseconds."""
     column = table.since or ""
     first = frame[column].drop_nulls().head(1).to_list()
     pattern = times.pattern_of(table.time_format, first[0] if first else "") or times.DATE

@@ -278,9 +278,9 @@ class EventTable(Table):
     item: Name
     time: Name | None
     time_format: TimeFormat = "iso"
-    kind: str | None = None
+    kind: Name | None = None
     type: Name = "event"
-    value: str | None = None
+    value: Name | None = None
     where: _Where = ()
     valid: bool = False
     numbered: bool = False

@@ -24,7 +24,7 @@ from harness.data.event_types import EventType
 from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
 from harness.data.lazy_source import GivenSource
-from harness.data.naming import Part, absolute, parts_of
+from harness.data.naming import Part, parts_of
 from harness.data.oddities import Low, type_column, watching
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import Batch, id_rule, time_rule
@@ -247,7 +247,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
                 is_plain = isinstance(source, ParquetSource) and source.plain == source.shown
                 type_columns[number] = type_columns[number] or type_column(table, source.names)
                 size = source.about()
-            piece = Piece(number, absolute(part))
+            piece = Piece(number, part._replace(path=part.path.absolute()))
             starts = range(0, max(size, 1), PIECE_ROWS)
             ranges = [piece._replace(start=start, rows=PIECE_ROWS) for start in starts]
             pieces += ranges if is_plain else [piece]

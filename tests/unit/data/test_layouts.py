@@ -165,7 +165,7 @@ def but(old: str, new: str) -> str:
         ("def Shop():\n    raise ValueError('no shop')", "cannot be made: ValueError: no shop"),
         (but('"what"', "5"), "sales.txt: item is 5; expected a valid string"),
         (EMPTY.format("()"), "shop: events is []; Tuple should have at least 1 item"),
-        (EMPTY.format("('sales.txt',)"), "shop: events is 'sales.txt'; expected a dictionary or an instance of Ev"),
+        (EMPTY.format("('sales.txt',)"), "shop: events is 'sales.txt'; expected a dict"),
         (but("%d.%m.%Y", "german"), "sales.txt: time_format is 'german'; allowed: "
                                     "iso"),
         (but('"what"', '"who"'), 'sales.txt: user and item are both the column "who"'),
