@@ -37,7 +37,7 @@ class TableConfig(Section):
     """A table of users or items that is written otherwise than as CSV with the events' columns."""
 
     file: PathText
-    id: str | None = None
+    id: Name | None = None
     separator: Separator | None = None
     header: list[str] | None = None
     encoding: Encoding = "utf-8"
@@ -71,9 +71,9 @@ class DataConfig(Section):
     cache: bool = True
     max_unpacked_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     events: PathTexts | None = None
-    user: str = "user"
-    item: str = "item"
-    time: str | Literal[False] = "time"
+    user: Name = "user"
+    item: Name = "item"
+    time: Name | Literal[False] = "time"
     time_format: TimeFormat | None = None
     separator: Separator | None = None
     header: bool | list[str] = True

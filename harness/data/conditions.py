@@ -28,24 +28,11 @@ BOOLEANS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """What a column must hold, so that its row is an event; an empty cell holds nothing.
+    """What a column must hold, so that its row is an event.
 
-    Attributes
-    ----------
-    among : tuple of str
-        One of these texts, where there are any.
-    low, high : float
-        A number within these, both included.
-    filled : bool
-        Anything in their place, so that the cell is not empty.
-    without : tuple of str
-        Anything but these texts.
-    empty : bool
-        Or nothing: a cell without a number or text holds it too.
-    above : bool
-        Whether `low` itself is too low.
-    since, until : int, optional
-        A time within these, both included, microseconds since 1970; the column is that of times.
+    One of the texts `among`, where there are any. Else a number from `low` (itself too, unless
+    `above`) to `high`, a time from `since` to `until` (microseconds since 1970, both included), a
+    text that is none of `without`. Where `filled`, not nothing; where `empty`, nothing too.
     """
 
     column: str
@@ -128,11 +115,6 @@ class Condition:
         """Return a condition that also leaves out the texts or the times that `more` does.
 
         None where a list of texts that are kept cannot say so.
-
-        Examples
-        --------
-        >>> str(Condition("user", filled=True).narrowed(Condition("user", without=("NULL",))))
-        'user = { not = ["NULL"] }'
         """
         if self.among:
             texts = tuple(text for text in self.among if text not in more.without)
@@ -159,12 +141,8 @@ def all_hold(
 ) -> pl.Expr:
     """Return the expression for the rows that hold every condition.
 
-    Parameters
-    ----------
-    kinds : mapping of column to Polars type
-        In a column of text an empty one is an empty cell.
-    strict : bool
-        Whether bounds raise where another text is no number.
+    In a column of text, by `kinds`, an empty one is an empty cell. Where `strict`, bounds raise if
+    another text is no number.
     """
     held = (c.holds(is_text=kinds[c.column] == pl.String, strict=strict) for c in conditions)
     return pl.all_horizontal(pl.lit(True), *held)
@@ -177,10 +155,8 @@ def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
 
     Examples
     --------
-    >>> where_to_write([], Condition("user", filled=True))
-    'where = { user = { empty = false } } under [data]'
-    >>> where_to_write([Condition("a", low=1)], Condition("b", high=2))
-    'where = { a = { min = 1 }, b = { max = 2 } } under [data], instead of the one there,'
+    >>> where_to_write([Condition("a", low=1)], Condition("b", filled=True))
+    'where = { a = { min = 1 }, b = { empty = false } } under [data], instead of the one there,'
     """
     every = {one.column: one for one in (*held, *more)}
     place = "under [data]" + ", instead of the one there," * bool(held)
@@ -188,18 +164,7 @@ def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
 
 
 def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
-    """Return the conditions of a config, by column.
-
-    Raises
-    ------
-    ValueError
-        One that is none.
-
-    Examples
-    --------
-    >>> [str(one) for one in conditions({"price": {"min": 1, "max": 9}, "event": "view"})]
-    ['event = ["view"]', 'price = { min = 1, max = 9 }']
-    """
+    """Return the conditions of a config, by column; ValueError where one is none."""
     if not isinstance(where, Mapping):
         raise ValueError(
             f'is {in_toml(where)}; expected columns and their values, such as {{"price": '
@@ -275,13 +240,7 @@ def _is_bound(bound: object) -> bool:
 
 
 def key(column: str) -> str:
-    """Return a column as a key of TOML.
-
-    Examples
-    --------
-    >>> key("price"), key("sale price")
-    ('price', '"sale price"')
-    """
+    """Return a column as a key of TOML, in quotes where it needs them."""
     return column if _BARE.fullmatch(column) else json.dumps(column, ensure_ascii=False)
 
 

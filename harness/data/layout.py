@@ -46,13 +46,7 @@ _LONGEST_SEPARATOR = 8
 
 
 def is_remote(name: str) -> bool:
-    """Return whether Spark alone can read what has such a name: a table, or a URI.
-
-    Examples
-    --------
-    >>> [is_remote(name) for name in ("table:shop.sales", "s3a://shop/log.csv", "C:/log.csv")]
-    [True, True, False]
-    """
+    """Return whether Spark alone can read it: ``table:shop.sales``, ``s3a://shop/log.csv``."""
     return _REMOTE.match(name) is not None
 
 
@@ -103,19 +97,17 @@ class _Declared:
         try:
             return handler(values)
         except ValidationError as error:
-            if not isinstance(values, ArgsKwargs):
+            if not isinstance(values, ArgsKwargs):  # what holds it is told
                 raise
             fault, names = error.errors()[0], [each.name for each in fields(cls)]
             name = names[n] if isinstance(n := fault["loc"][0], int) else n
-            words = (
-                fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-            )
-            if fault["type"] == "value_error":
-                words = str(fault["ctx"]["error"])
-            elif fault["type"] != "missing":
+            words = fault["msg"].replace("Input should be", "expected")
+            if fault["type"] == "missing":
+                words = "is missing"
+            elif fault["type"] != "value_error":
                 words = f"is {in_toml(fault['input'])}; {words}"
             file = [*values.args, *(values.kwargs or {}).values(), ""][0]
-            raise UsageError(f"{file}: {name} {words}") from None  # it says all
+            raise UsageError(f"{file}: {name} {words.removeprefix('Value error, ')}") from None
 
 
 @dataclass(frozen=True, config=_SETTINGS)
@@ -170,8 +162,10 @@ class Table(_Declared):
         """Raise UsageError where an escape cannot stand beside the separator."""
         size = len(self.separator.encode())
         if self.escape and not self.inherits_quote and (size > 1 or self.separator == self.escape):
-            key = self.named("separator") if self.key else f"{self.file}: separator"
-            raise UsageError(f"{key} is {self.separator!r}; escape needs a separator of one byte")
+            raise UsageError(
+                f"{self.named('separator')} is {self.separator!r}; escape needs a separator of one "
+                "byte"
+            )
 
     def placed(self, folder: Path | str) -> Self:
         """Return the same in a folder, whose own name is text where it is remote."""
@@ -218,13 +212,7 @@ class Table(_Declared):
 
     @property
     def local(self) -> Path:
-        """The path.
-
-        Raises
-        ------
-        UsageError
-            Spark alone can read it, or it is a frame of another process.
-        """
+        """The path; UsageError where Spark alone can read it, or another process has the frame."""
         if self.is_frame and self.frame is None:
             raise no_file(self.file, "write it as Parquet, and name that file")
         if self.remote:

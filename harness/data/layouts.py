@@ -62,15 +62,8 @@ def sheet() -> Sheet:
 def plugged_in(name: str, folder: Path) -> Layout:
     """Return the layout that ``module:name`` names: a `Layout`, or what returns one.
 
-    Parameters
-    ----------
-    folder : Path
-        The config's own, where the module is looked for first.
-
-    Raises
-    ------
-    UsageError
-        No such module or name, or one that is no layout.
+    The module is looked for in `folder`, the config's own, first. UsageError where there is no such
+    module or name, or it is no layout.
     """
     owner = f'[data] layout "{name}"'
     layout = plugins.load(owner, name, folder, "layout")
@@ -84,13 +77,7 @@ def plugged_in(name: str, folder: Path) -> Layout:
 
 
 def require_layout(layout: Any, owner: str) -> Layout:
-    """Return what should be a layout; `owner` names it in the message.
-
-    Raises
-    ------
-    UsageError
-        It is no layout, or does not say what it must.
-    """
+    """Return what should be a layout; else raise UsageError, in which `owner` names it."""
     if not isinstance(layout, Layout):
         raise UsageError(f"{owner}: is {type(layout).__name__}; expected a harness.layouts.Layout")
     for table in layout.events:

@@ -201,9 +201,8 @@ def notes_of_zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width
 
 
 def note_of_shorter(ids: pl.Series) -> list[str]:
-    """Return a note where whole numbers stand with zeros in front and without.
+    """Return a note where an id has both forms, or most have zeros, and some are shorter without.
 
-    That is where an id has both forms; or where most have zeros, and some are shorter without.
     Nothing is known of how long the ids of such a log should be.
     """
     padded = ids.filter(ids.str.contains("^0[0-9]+$")).unique().sort()

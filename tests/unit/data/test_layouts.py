@@ -163,6 +163,7 @@ def but(old: str, new: str) -> str:
         ("shop = 3", 'shops has no layout "Shop"; did you mean "shop"?'),
         ("Shop = 3", "is int; expected a harness.layouts.Layout"),
         ("def Shop():\n    raise ValueError('no shop')", "cannot be made: ValueError: no shop"),
+        (but('user="who"', 'users="who"'), "sales.txt: user is missing"),
         (but('"what"', "5"), "sales.txt: item is 5; expected a valid string"),
         (EMPTY.format("()"), "shop: events is []; Tuple should have at least 1 item"),
         (EMPTY.format("('sales.txt',)"), "shop: events is 'sales.txt'; expected a dict"),
