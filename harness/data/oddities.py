@@ -25,7 +25,7 @@ from harness.data.dataset import DAY_US, ID, ITEM, TIME, USER, VALUE, Events
 from harness.data.layout import EventTable, Layout
 
 _FIRST = 1_000
-"""Rows by which a column holds numbers."""
+"""Rows by which a column holds numbers, or ids without zeros."""
 HITS = {"above": 0, "empty": True}
 """In ``where`` it leaves out the events with 0 or less in a column, and no others."""
 WORDS = ("null", "nan", "none", "na", "n/a", "<na>", "\\n")
@@ -68,15 +68,14 @@ class Low(NamedTuple):
 
 Lows: TypeAlias = Sequence[Mapping[str, Low]]
 """Of each table, by column."""
+First: TypeAlias = Callable[[str, int], pl.Series]
+"""Returns the first texts of a column, so many of them."""
 
 
-def watching(
-    table: EventTable, names: Iterable[str], first: Callable[[str, int], pl.Series]
-) -> EventTable:
+def watching(table: EventTable, names: Iterable[str], first: First) -> EventTable:
     """Return a table of events with those of its columns that are watched.
 
-    A config that names one of them says by it which rows are hits: none is watched. `first` returns
-    so many texts of a column.
+    A config that names one of them says by it which rows are hits: none is watched.
     """
 
     def holds_numbers(name: str) -> bool:
@@ -173,6 +172,20 @@ def lost_zero(ids: pl.Series, width: int) -> pl.Series:
 def without_zeros(ids: pl.Series) -> pl.Series:
     """Return ids as they are where they were saved as numbers."""
     return ids.str.strip_chars_start("0")
+
+
+def also_of_zeros(error: DataError, layout: Layout, table: EventTable, first: First) -> DataError:
+    """Return an error that also tells of lost zeros, which the same spreadsheet took."""
+    width = layout.id_width
+    if width is None or layout.restore_zeros:
+        return error
+    short = lost_zero(first(table.item, _FIRST), width)
+    if short.is_empty():
+        return error
+    return DataError(
+        f'{error}\nand its item ids, such as "{short[0]}", have {width - 1} digits: '
+        f"the leading zero was lost when the file was saved as numbers; {CURE}"
+    )
 
 
 def notes_of_zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:

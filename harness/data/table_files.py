@@ -156,8 +156,11 @@ class EventReader:
         source.require(table.columns)
         if self.type_columns[number] is None:
             self.type_columns[number] = oddities.type_column(table, source.names)
-        for batch in source.events(watching(table, source.names, source.first), self._secret):
-            yield number, self.counted(number, batch)
+        try:
+            for batch in source.events(watching(table, source.names, source.first), self._secret):
+                yield number, self.counted(number, batch)
+        except DataError as error:
+            raise oddities.also_of_zeros(error, self.layout, table, source.first) from error
 
     def counted(self, number: int, batch: Batch) -> Batch:
         """Return what is within the times of a table, and count it."""
