@@ -237,7 +237,7 @@ def _param(model: str, key: str, value: Any) -> Any:
 def read_frames(config: Config, frames: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """Return the frames as Polars holds them; of events only the columns that are asked for."""
     layouts = [fold.layout() for fold in config.folds()]
-    events = {name_of(table.table.name): table for layout in layouts for table in layout.events}
+    events = {table.file: table for layout in layouts for table in layout.events}
     return {
         name: _events(events[name], frame) if name in events else as_polars(frame, role_of(name))
         for name, frame in frames.items()
@@ -246,7 +246,7 @@ def read_frames(config: Config, frames: Mapping[str, Any]) -> dict[str, pl.DataF
 
 def _events(table: EventTable, native: Any) -> pl.DataFrame:
     """Return the columns of events; ids of mixed types are refused, as by `harness.evaluate`."""
-    role = table.table.name
+    role = table.name
     if isinstance(native, pl.LazyFrame):
         _require_columns(table, native, frame_of(native.head(0), role).columns)
         native = native.select(table.columns)
@@ -271,7 +271,7 @@ def _events(table: EventTable, native: Any) -> pl.DataFrame:
 
 def _require_columns(table: EventTable, native: Any, columns: Sequence[Any]) -> None:
     """Raise DataError where a frame of events lacks a column."""
-    role = table.table.name
+    role = table.name
     for name in [name for name in table.columns if name not in columns]:
         require_names(columns, role)
         if name in (getattr(getattr(native, "index", None), "names", None) or ()):

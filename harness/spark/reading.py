@@ -24,11 +24,11 @@ from harness.data.event_types import EventType
 from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
 from harness.data.lazy_source import GivenSource
-from harness.data.naming import Part, absolute, parts_of
+from harness.data.naming import Part, parts_of
+from harness.data.oddities import Low, type_column, watching
 from harness.data.parquet_source import ParquetSource
 from harness.data.source import Batch, id_rule, time_rule
 from harness.data.table_files import EventReader, opened
-from harness.data.watched import Low, type_column, watching
 from harness.spark.transport import Batches, attempt, mapped, narrow, to_rows
 
 if TYPE_CHECKING:
@@ -146,11 +146,11 @@ def _events(spark: SparkSession, table: EventTable) -> tuple[EventTable, DataFra
     """Return a table of events with the columns that are watched, and all its rows."""
     if table.numbered:
         raise UsageError(
-            f'{table.table.name}: ties = "file" needs the order of rows, and tables have none '
+            f'{table.name}: ties = "file" needs the order of rows, and tables have none '
             'with --engine spark; set [split] ties = "shuffle", or name a file that every worker '
             "sees"
         )
-    every = _whole(spark, table.table, table.columns)
+    every = _whole(spark, table, table.columns)
     return watching(table, every.columns, partial(_first, every)), every
 
 
@@ -159,7 +159,7 @@ def _texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
     from pyspark.sql import functions
 
     first = [table.id, *([] if table.since is None else [table.since])]
-    every = _whole(spark, table.table, first)
+    every = _whole(spark, table, first)
     texts = [
         (name, column(name).cast("string")) for name in dict.fromkeys([*first, *every.columns])
     ]
@@ -169,7 +169,7 @@ def _texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
 
 def items(spark: SparkSession, table: AttributeTable | None) -> pl.DataFrame | None:
     """Return an items' table that Spark alone can read; None: others are read when needed."""
-    if table is None or not table.table.remote:
+    if table is None or not table.remote:
         return None
     every = _texts(spark, table)
     pattern = _pattern(every, table.since, table.time_format)
@@ -185,7 +185,7 @@ def _checked(
     rules = [id_rule(table.id)]
     if table.since is not None:
         rules.append(time_rule(table.since, table.time_format, pattern, required=False))
-    source = SparkRows(table.table, pl.DataFrame(pl.from_arrow(texts)))
+    source = SparkRows(table, pl.DataFrame(pl.from_arrow(texts)))
     rows = source.texts(source.names, tuple(rules))
     return rows.with_columns(rule.parsed(rows[rule.column]).alias(SINCE) for rule in rules[1:])
 
@@ -233,7 +233,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
     type_columns: list[str | None] = [None] * len(tables)
     rows = 0
     for number, table in enumerate(tables):
-        if table.table.remote:
+        if table.remote:
             tables[number], every = _events(spark, table)
             type_columns[number] = type_column(table, every.columns)
             frame = every.select([column(name) for name in tables[number].columns])
@@ -241,13 +241,13 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
             by_spark[len(pieces)] = frame
             pieces.append(Piece(number, pattern=_pattern(frame, table.time, table.time_format)))
             continue
-        for part in parts_of(table.table):
-            with opened(table.table, part) as source:
+        for part in parts_of(table):
+            with opened(table, part) as source:
                 source.require(table.columns)
                 is_plain = isinstance(source, ParquetSource) and source.plain == source.shown
                 type_columns[number] = type_columns[number] or type_column(table, source.names)
                 size = source.about()
-            piece = Piece(number, absolute(part))
+            piece = Piece(number, part._replace(path=part.path.absolute()))
             starts = range(0, max(size, 1), PIECE_ROWS)
             ranges = [piece._replace(start=start, rows=PIECE_ROWS) for start in starts]
             pieces += ranges if is_plain else [piece]
@@ -266,7 +266,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
         numbers = spark.range(0, len(files), 1, tasks)
         frames.append(mapped(numbers, partial(_read_files, layout, keys, files)))
     user_schema = dict[str, Any]()
-    if layout.users is not None and layout.users.table.remote:
+    if layout.users is not None and layout.users.remote:
         users, user_schema = _users(spark, layout.users, keys)
         frames.append(users)
     elif layout.users is not None:
@@ -349,11 +349,11 @@ class _Reader(EventReader):
             if part is None:
                 for rows in self._rows:
                     frame = pl.DataFrame(pl.from_arrow(rows))
-                    spark_rows = SparkRows(table.table, frame, pieces[0].pattern)
+                    spark_rows = SparkRows(table, frame, pieces[0].pattern)
                     for batch in spark_rows.events(table, self._secret):
                         yield number, self.counted(number, batch)
                 continue
-            with opened(table.table, part) as source:
+            with opened(table, part) as source:
                 if isinstance(source, ParquetSource) and pieces[0].rows > 0:
                     size = sum(piece.rows for piece in pieces)
                     source.only(first=pieces[0].start, rows=size)
