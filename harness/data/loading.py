@@ -17,28 +17,12 @@ from harness.core import cache
 from harness.core.arrays import Bool, Int32, Int64, places
 from harness.core.errors import quoted
 from harness.core.ids import Encoder
-<<<<<<< HEAD
-from harness.data import attributes, dataset, zeros
+from harness.data import attributes, dataset
 from harness.data.dataset import NO_TIME, Dataset, Events, events_of, no_events, positions
 from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
-from harness.data.oddities import notes_of, oddities_of, words_of
+from harness.data.oddities import note_of_shorter, notes_of, notes_of_zeros, oddities_of, words_of
 from harness.data.ordering import merged
-=======
-from harness.data import attributes, dataset
-from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
-from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, in_order, of_types
-from harness.data.layout import AttributeTable, Layout
-from harness.data.oddities import (
-    note_of_shorter,
-    notes_of,
-    notes_of_zeros,
-    oddities_of,
-    words_of,
-)
-from harness.data.ordering import Pieces, merged
-from harness.data.source import Batch
->>>>>>> w-b51lay
 from harness.data.table_files import EventReader, files_of
 
 
