@@ -11,14 +11,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from harness.core import cache, leftovers
+from harness.core import cache
 from harness.core.arrays import Int64
 from harness.core.errors import DataError, printable
-from harness.core.io import told_if_full
+from harness.core.io import temporary_folder, told_if_full
 from harness.data import bucketing, dataset, loading
 from harness.data.bucketing import Known
 from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
@@ -139,38 +140,42 @@ def prepared(
         A file or value that cannot be used, a full disk.
     """
     entry = cache.entry((layout, "buckets"), loading.files(layout))
-    if kept and not entry.can_be_made:
-        where = tempfile.gettempdir()
-        told = "%s: cannot be used; buckets go to %s, and harness does not keep them"
-        _log.warning(told, printable(str(entry.path.parent)), where)
-        kept = False
-    if not kept or entry.unsettled is not None:
-        with leftovers.temporary_folder() as folder:
-            _write(layout, folder, progress, "TMPDIR")
-            yield _opened(folder, layout)
-    else:
-        found = entry.read(lambda folder, _: _opened(folder, layout))
-        yield found or _made(entry, layout, progress)
+    made = _kept(entry, layout, progress) if kept else None
+    if made is not None:
+        yield made
+        return
+    with temporary_folder() as folder:
+        _write(layout, folder, progress, "TMPDIR")
+        yield _opened(folder, layout)
 
 
-def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets:
-    """Make the buckets of an entry, or wait for the process that does."""
-    with entry.making() as folder:
-        made = entry.read(lambda folder, _: _opened(folder, layout))
-        if made is not None:
-            return made
-        _refuse_changed(entry)
+def _kept(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets | None:
+    """Return the buckets of an entry, which is made if need be; None where it cannot be kept."""
+
+    def write(folder: Path) -> dict[str, Any]:
         shutil.rmtree(entry.path, ignore_errors=True)  # stale, and as large as the new ones
         _write(layout, folder, progress, "HARNESS_CACHE_DIR")
-        _refuse_changed(entry)
-        entry.adopt(folder)
-    return _opened(entry.path, layout)
+        if entry.unsettled is not None:
+            names = ", ".join(Path(file[0]).name for file in entry.files)
+            raise DataError(
+                f"{names}: changed while harness read the events; run the command again"
+            )
+        return {}
 
+    def opened() -> Buckets | None:
+        return entry.read(lambda folder, _: _opened(folder, layout))
 
-def _refuse_changed(entry: cache.Entry) -> None:
-    if entry.unsettled is not None:
-        names = ", ".join(Path(file[0]).name for file in entry.files)
-        raise DataError(f"{names}: changed while harness read the events; run the command again")
+    made = opened()
+    if made is not None or entry.unsettled is not None:
+        return made
+    with entry.alone():
+        made = opened()
+        if made is None and entry.keep(write) is None and cache.is_private(entry.path.parent):
+            made = _opened(entry.path, layout)
+    if made is None:
+        told = "%s: cannot be used; buckets go to %s, and harness does not keep them"
+        _log.warning(told, printable(str(entry.path.parent)), tempfile.gettempdir())
+    return made
 
 
 def _opened(folder: Path, layout: Layout) -> Buckets:

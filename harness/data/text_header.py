@@ -11,7 +11,6 @@ from typing import BinaryIO, NamedTuple
 
 from harness.core.errors import DataError
 from harness.core.io import unusable
-from harness.core.unpacking import FAULTS, UnpackingError
 from harness.data.layout import ESCAPE, LISTS, Table
 from harness.data.source import miscounted, unnamed
 from harness.delimited import _lines
@@ -34,22 +33,10 @@ def opened_text(shown: Path, table: Table) -> Iterator[BinaryIO]:
         with opened(shown, table.cap, table.encoding) as file:
             yield file.stream
     except Refused as error:
-        raise _refused(shown, table, error) from error
+        raise unusable(shown, error, table.cap) from error
     except OSError as error:
         why = error.strerror or error
         raise DataError(f"{shown}: cannot be read: {why}; copy it again") from error
-
-
-def _refused(shown: Path, table: Table, error: Refused) -> DataError:
-    if error.fault in FAULTS:
-        packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
-        return unusable(shown, packed, table.cap)
-    words = {
-        "encoding": f"{error.value}; name another encoding, or save the file as UTF-8",
-        "endless": f"a line is longer than {error.value}; check the line ends",
-    }
-    otherwise = "cannot be opened; check its name and permissions"
-    return DataError(f"{shown}: {words.get(error.fault, otherwise)}")
 
 
 class Header(NamedTuple):
