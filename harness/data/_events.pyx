@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
 from harness.core._kernels cimport fetch_line, sort
-from harness.delimited._bytes cimport check, same
+from harness.delimited._delimited cimport check, same
 
 cpdef enum:  # how times are written: a number, a date, and a date with a time of day
     NUMBER

@@ -14,7 +14,7 @@ from polars.selectors import by_name
 from harness.core.arrays import Int64
 from harness.core.frames import UNREADABLE, bytes_of, column_of
 from harness.core.unpacking import SENT, Refused
-from harness.delimited._lines import FIELD, RECORD
+from harness.delimited._delimited import FIELD, RECORD
 from harness.delimited.blocks import LONGEST, SIZE, Block, padded
 from harness.submission import unpack
 from harness.submission.scan import GROUP
