@@ -23,17 +23,11 @@ cdef extern from *:
     #define CLONED
     #endif
 
-    CLONED static void add_scaled_double(
-        double *__restrict to, const double *__restrict from, double factor, ptrdiff_t n)
-    {
-        for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i];
-    }
-
-    CLONED static void add_scaled_float(
-        float *__restrict to, const float *__restrict from, float factor, ptrdiff_t n)
-    {
-        for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i];
-    }
+    #define ADD_SCALED(NAME, REAL) CLONED static void NAME( \\
+        REAL *__restrict to, const REAL *__restrict from, REAL factor, ptrdiff_t n) \\
+    { for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i]; }
+    ADD_SCALED(add_scaled_double, double)
+    ADD_SCALED(add_scaled_float, float)
 
     /* Each of n whole numbers, or its negative where a bit is set, to the 64 sums of its column. */
     CLONED static void add_signed_by(
