@@ -6,7 +6,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from harness.core._kernels cimport fetch_line, sort
-from harness.delimited._bytes cimport check, same
+from harness.delimited._delimited cimport check, same
 
 cpdef enum:  # how times are written: a number, a date, and a date with a time of day
     NUMBER
@@ -266,15 +266,17 @@ def sort_rows(
 ):
     """Sort the events of the users from `first` on, before `behind`, each user's alone."""
     cdef Py_ssize_t user, most = 0
-    cdef long long[::1] own, scratch
+    cdef int64_t[::1] scratch
+    cdef int64_t* number
     if first < 0 or behind >= starts.shape[0] or starts[behind] > grouped.shape[0]:
         raise IndexError(f"users {first} to {behind}")
     for user in range(first, behind):
         if not 0 <= starts[user] <= starts[user + 1] <= starts[behind]:
             raise IndexError(f"events of user {user}")
         most = max(most, starts[user + 1] - starts[user])
-    scratch = np.empty(most, np.int64)
+    scratch = np.empty(most // 2 + 1, np.int64)
     with nogil:
         for user in range(first, behind):
-            own = grouped[starts[user] : starts[user + 1]]
-            sort(own, scratch, 0, own.shape[0])
+            if starts[user] < starts[user + 1]:
+                number = <int64_t*>&grouped[starts[user]]
+                sort(number, &scratch[0], starts[user + 1] - starts[user])

@@ -12,14 +12,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from harness.core import cache, leftovers
+from harness.core import cache
 from harness.core.arrays import Int32
 from harness.core.errors import DataError, printable
-from harness.core.io import told_if_full
+from harness.core.io import temporary_folder, told_if_full
 from harness.core.random import LEAVES
 from harness.data import dataset, loading, parts
 from harness.data.dataset import Dataset, Events, events_of, no_events
@@ -130,38 +131,42 @@ def prepared(
         A file or value that cannot be used, a full disk.
     """
     entry = cache.entry((layout, "buckets"), loading.files(layout))
-    if kept and not entry.can_be_made:
-        where = tempfile.gettempdir()
-        told = "%s: cannot be used; buckets go to %s, and harness does not keep them"
-        _log.warning(told, printable(str(entry.path.parent)), where)
-        kept = False
-    if not kept or entry.unsettled is not None:
-        with leftovers.temporary_folder() as folder:
-            _write_or_tell(layout, folder, progress, "TMPDIR")
-            yield Buckets.opened(folder, layout)
-    else:
-        found = entry.read(lambda folder, _: Buckets.opened(folder, layout))
-        yield found or _made(entry, layout, progress)
+    made = _kept(entry, layout, progress) if kept else None
+    if made is not None:
+        yield made
+        return
+    with temporary_folder() as folder:
+        _write_or_tell(layout, folder, progress, "TMPDIR")
+        yield Buckets.opened(folder, layout)
 
 
-def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets:
-    """Make the buckets of an entry, or wait for the process that does."""
-    with entry.making() as folder:
-        made = entry.read(lambda folder, _: Buckets.opened(folder, layout))
-        if made is not None:
-            return made
-        _refuse_changed(entry)
+def _kept(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets | None:
+    """Return the buckets of an entry, which is made if need be; None where it cannot be kept."""
+
+    def write(folder: Path) -> dict[str, Any]:
         shutil.rmtree(entry.path, ignore_errors=True)  # stale, and as large as the new ones
         _write_or_tell(layout, folder, progress, "HARNESS_CACHE_DIR")
-        _refuse_changed(entry)
-        entry.adopt(folder)
-    return Buckets.opened(entry.path, layout)
+        if entry.unsettled is not None:
+            names = ", ".join(Path(file[0]).name for file in entry.files)
+            raise DataError(
+                f"{names}: changed while harness read the events; run the command again"
+            )
+        return {}
 
+    def opened() -> Buckets | None:
+        return entry.read(lambda folder, _: Buckets.opened(folder, layout))
 
-def _refuse_changed(entry: cache.Entry) -> None:
-    if entry.unsettled is not None:
-        names = ", ".join(Path(file[0]).name for file in entry.files)
-        raise DataError(f"{names}: changed while harness read the events; run the command again")
+    made = opened()
+    if made is not None or entry.unsettled is not None:
+        return made
+    with entry.alone():
+        made = opened()
+        if made is None and entry.keep(write) is None and cache.is_private(entry.path.parent):
+            made = Buckets.opened(entry.path, layout)
+    if made is None:
+        told = "%s: cannot be used; buckets go to %s, and harness does not keep them"
+        _log.warning(told, printable(str(entry.path.parent)), tempfile.gettempdir())
+    return made
 
 
 def _write_or_tell(

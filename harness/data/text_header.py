@@ -11,10 +11,9 @@ from typing import BinaryIO, NamedTuple
 
 from harness.core.errors import DataError
 from harness.core.io import unusable
-from harness.core.unpacking import FAULTS, UnpackingError
 from harness.data.layout import ESCAPE, LISTS, Table
 from harness.data.source import miscounted, unnamed
-from harness.delimited import _lines
+from harness.delimited import _delimited
 from harness.delimited.blocks import padded, plain
 from harness.delimited.stream import Refused, opened
 
@@ -34,22 +33,10 @@ def opened_text(shown: Path, table: Table) -> Iterator[BinaryIO]:
         with opened(shown, table.cap, table.encoding) as file:
             yield file.stream
     except Refused as error:
-        raise _refused(shown, table, error) from error
+        raise unusable(shown, error, table.cap) from error
     except OSError as error:
         why = error.strerror or error
         raise DataError(f"{shown}: cannot be read: {why}; copy it again") from error
-
-
-def _refused(shown: Path, table: Table, error: Refused) -> DataError:
-    if error.fault in FAULTS:
-        packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
-        return unusable(shown, packed, table.cap)
-    words = {
-        "encoding": f"{error.value}; name another encoding, or save the file as UTF-8",
-        "endless": f"a line is longer than {error.value}; check the line ends",
-    }
-    otherwise = "cannot be opened; check its name and permissions"
-    return DataError(f"{shown}: {words.get(error.fault, otherwise)}")
 
 
 class Header(NamedTuple):
@@ -92,9 +79,9 @@ def _first_line(table: Table, shown: Path, text: bytes, *, whole: bool) -> tuple
     between = table.separator.encode()
     if len(between) > 1 and b"\n" in text:
         line = text[: text.index(b"\n")]
-        if _lines.FIELD in line:
+        if _delimited.FIELD in line:
             raise DataError(f"{shown}: line 1{CONTROL}")
-        fields = line.removesuffix(b"\r").replace(between, bytes([_lines.FIELD]))
+        fields = line.removesuffix(b"\r").replace(between, bytes([_delimited.FIELD]))
         return fields, 1, len(line) + 1
     block, consumed = plain(
         padded(text), len(text), between[0], whole, quote=table.quote, escape=table.escape
@@ -117,7 +104,7 @@ def _names(table: Table, shown: Path, line: bytes) -> list[str]:
     if not line:
         raise DataError(f"{shown}: the file is empty or starts with a blank line; expected a table")
     try:
-        first = line.decode().split(chr(_lines.FIELD))
+        first = line.decode().split(chr(_delimited.FIELD))
     except UnicodeDecodeError as error:
         raise DataError(f"{shown}: line 1{with_cure(NO_UTF_8, table)}") from error
     header = table.header

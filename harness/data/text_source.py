@@ -43,10 +43,9 @@ from harness.data.text_header import (
     opened_text,
     with_cure,
 )
-from harness.delimited import _lines, blocks, tally
-from harness.delimited._bytes import find_byte
+from harness.delimited import _delimited, blocks
+from harness.delimited._delimited import Tally, find_byte
 from harness.delimited.blocks import Block, Reader, in_order, padded
-from harness.delimited.tally import Tally
 
 Result = TypeVar("Result")
 
@@ -170,7 +169,7 @@ class TextSource(Source):
             for block in self._reader(stream).blocks():
                 shapes = Tally()
                 blocks.fields(block, wanted, shapes)
-                lines = int(shapes.counts.sum() - shapes.counts[tally.BLANK])
+                lines = int(shapes.counts.sum() - shapes.counts[_delimited.BLANK])
                 return lines + len(block.unclosed) + len(block.torn)
         return 0
 
@@ -178,7 +177,7 @@ class TextSource(Source):
         """Return how many rows there are, by the length of the first."""
         with opened_text(self.shown, self.table) as stream:
             for block in self._reader(stream).blocks():
-                rows = _lines.count_lines(block.buffer, block.size, block.end)
+                rows = _delimited.count_lines(block.buffer, block.size, block.end)
                 packed = _PACKED if self.shown.suffix in PACKED else 1
                 return rows * packed * self.shown.stat().st_size // max(block.consumed, 1)
         return 0
@@ -283,7 +282,7 @@ class _EventReader:
         if column not in rows.numbers:
             numbers, unread = np.empty(len(rows)), np.ones(len(rows), np.bool_)
             starts, stops = rows.starts[:, column], rows.stops[:, column]
-            _lines.parse(rows.block.buffer, starts, stops, numbers, unread)
+            _delimited.parse(rows.block.buffer, starts, stops, numbers, unread)
             rule = number_rule(self.columns[column])
             wrong = rows.read_rest(column, rule, numbers, unread, empty=np.nan)
             rows.numbers[column] = numbers, wrong
@@ -446,7 +445,7 @@ class _Rows:
 
 def _gathered(block: Block, starts: Int64, stops: Int64) -> Bytes:
     out = np.empty(int((stops - starts).sum()) + len(starts), np.uint8)
-    _lines.gather(block.buffer, starts, stops, block.end, out)
+    _delimited.gather(block.buffer, starts, stops, block.end, out)
     return out
 
 
@@ -466,14 +465,14 @@ def _rows_of(
     places, shapes = [names.index(name) for name in columns], Tally()
     wanted = blocks.wanted(len(names), *places)
     starts, stops, users = blocks.fields(block, wanted, shapes)
-    if block.end == _lines.RECORD and wanted[-1] >= 0:  # a return that stood in quotes is data
+    if block.end == _delimited.RECORD and wanted[-1] >= 0:  # a return that stood in quotes is data
         stops[:, wanted[-1]] += block.buffer[stops[:, wanted[-1]]] == ord("\r")
     rows = _Rows(block, starts, stops, [])
-    faults, dropped, is_row = [*_controls(rows)], 0, users != _lines.NO_ROW
+    faults, dropped, is_row = [*_controls(rows)], 0, users != _delimited.NO_ROW
     if drop_bad_lines:
         if block.lines is not None:
             is_row &= ~np.isin(block.lines, np.append(block.unclosed, block.torn))
-        dropped = int(np.count_nonzero(~is_row) - shapes.counts[tally.BLANK])
+        dropped = int(np.count_nonzero(~is_row) - shapes.counts[_delimited.BLANK])
     else:
         faults += [*_quotes(block), *_shapes(rows, shapes, names)]
     if not is_row.all():
@@ -481,7 +480,7 @@ def _rows_of(
         block = replace(block, lines=lines[is_row], ended=rows.ended)
         starts, stops = starts[is_row], stops[is_row]
     rows = _Rows(block, starts, stops, faults, dropped)
-    if _lines.survey(block.buffer, block.size)[2]:
+    if block.buffer[: block.size].max(initial=0) > 127:  # beyond ASCII
         for column in range(len(columns)):
             _check_encoding(rows, column)
     return rows
@@ -496,7 +495,7 @@ def _quotes(block: Block) -> Iterator[_Fault]:
 
 def _shapes(rows: _Rows, shapes: Tally, names: list[str]) -> Iterator[_Fault]:
     """Yield the first line with too few fields, and the first with too many."""
-    for shape in (tally.TOO_FEW, tally.TOO_MANY):
+    for shape in (_delimited.TOO_FEW, _delimited.TOO_MANY):
         if shapes.counts[shape] == 0:
             continue
         line, start, stop = shapes.examples[shape, 0].tolist()
@@ -512,9 +511,9 @@ def _controls(rows: _Rows) -> Iterator[_Fault]:
     It is told where lines are quoted, or what separates fields is longer than a byte.
     """
     block = rows.block
-    if block.end != _lines.RECORD and block.width == 1:
+    if block.end != _delimited.RECORD and block.width == 1:
         return
-    place = find_byte(block.buffer, 0, block.size, _lines.SUBSTITUTE)
+    place = find_byte(block.buffer, 0, block.size, _delimited.SUBSTITUTE)
     if place < block.size:
         line = np.count_nonzero(block.buffer[:place] == block.end)
         yield _Fault(rows.line(int(line)), 2, CONTROL)

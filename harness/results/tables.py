@@ -15,7 +15,7 @@ import polars as pl
 from harness.core.errors import DataError, counted, printable
 from harness.core.frames import UNREADABLE, bytes_of
 from harness.core.io import parts, unusable
-from harness.core.unpacking import OWN, Cap, UnpackingError
+from harness.core.unpacking import OWN, Cap, Refused
 from harness.data.dataset import positions
 from harness.metrics.registry import LARGEST_SCORE
 from harness.metrics.scores import ScoreTable
@@ -223,7 +223,7 @@ def _readable(path: Path) -> Iterator[None]:
     """Raise DataError for whatever is wrong with a file."""
     try:
         yield
-    except UnpackingError as error:
+    except Refused as error:
         raise unusable(path, error, _CAP) from error
     except UNREADABLE as error:
         raise DataError(f"{path}: cannot be read: {str(error).partition(chr(10))[0]}") from error

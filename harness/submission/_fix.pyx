@@ -6,8 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from harness.core._kernels cimport look_up
-from harness.delimited._bytes cimport find, key
-from harness.delimited._lines cimport NO_ROW, trim
+from harness.delimited._delimited cimport NO_ROW, find, key, trim
 from harness.submission cimport faults
 from harness.submission._keys cimport Ids, Memo, Strangers, is_another, place_in
 from harness.submission._scan cimport LIST, ORDER, USER

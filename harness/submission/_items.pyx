@@ -5,10 +5,8 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from harness.core._kernels cimport fetch, look_up
-from harness.core._vector cimport marks, short_keys
-from harness.delimited._bytes cimport SHORT, check, ends_of, key, key_in, zeros_below
-from harness.delimited._lines cimport NO_ROW
-from harness.delimited.tally cimport Tally
+from harness.core._vector cimport key_in, marks, short_keys
+from harness.delimited._delimited cimport NO_ROW, SHORT, Tally, check, ends_of, key, zeros_below
 from harness.submission cimport faults
 from harness.submission._keys cimport Ids, Memo, Strangers, is_another, place_in
 from harness.submission._scan cimport LIST
@@ -242,7 +240,7 @@ cdef int find_keys(
         short_keys(first, last, held, known.low, known.high, &words.keys[0], &words.others[0])
         for word in range(held if longest >= SHORT else 0):
             if ends[word] - begins[word] >= SHORT:
-                key_in(bytes, begins[word], ends[word], known.low, known.high, found)
+                key_in(bytes + begins[word], ends[word] - begins[word], known.low, known.high, found)
                 words.keys[word], words.others[word] = found[0], found[1]
     return 0
 

@@ -4,7 +4,8 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from harness.core._kernels cimport look_up
-from harness.delimited._bytes cimport PAD, check, key_in
+from harness.core._vector cimport key_in
+from harness.delimited._delimited cimport PAD, check
 
 cdef class Ids:
     """Ids and their codes, as `Known` in keys.py describes them."""
@@ -114,7 +115,7 @@ cdef inline bint has_form(
         for at in range(start, stop):
             byte = buffer[at]
             form[at - start] = byte + 32 * (65 <= byte <= 90)
-    key_in(form, 0, stop - start, ids.low, ids.high, own)
+    key_in(form, stop - start, ids.low, ids.high, own)
     return look_up(own[0], own[1], memo.forms) >= 0
 
 

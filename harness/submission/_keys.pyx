@@ -4,7 +4,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from harness.core._kernels cimport fetch, look_up
-from harness.delimited._bytes cimport key
+from harness.delimited._delimited cimport key
 
 cdef enum:
     GROUP = 32

@@ -5,9 +5,7 @@ import numpy as np
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from harness.core._kernels cimport fetch, look_up
-from harness.delimited._bytes cimport key
-from harness.delimited._lines cimport NO_ROW, trim
-from harness.delimited.tally cimport Tally
+from harness.delimited._delimited cimport NO_ROW, Tally, key, trim
 from harness.submission cimport faults
 from harness.submission._keys cimport Ids, Memo, is_another
 from harness.submission._scan cimport ASKED, NO_ID, STRANGER, USER

@@ -9,7 +9,7 @@ import numpy as np
 from harness.core import _kernels
 from harness.core.arrays import Bool, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
-from harness.delimited._lines import NO_ROW
+from harness.delimited._delimited import NO_ROW
 from harness.submission import _scan
 from harness.submission._scan import STRANGER
 

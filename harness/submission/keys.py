@@ -20,7 +20,7 @@ import numpy as np
 
 from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
-from harness.delimited import _bytes, blocks
+from harness.delimited import _delimited, blocks
 from harness.delimited.blocks import padded
 from harness.submission import _keys
 from harness.submission._keys import Ids
@@ -165,7 +165,7 @@ class Learning:
             First byte, and the byte behind the last.
         """
         keys = np.empty((len(starts), 2), np.uint64)
-        _bytes.keys(buffer, starts, stops, self._secret, keys)
+        _delimited.keys(buffer, starts, stops, self._secret, keys)
         looks = _keys.looks(buffer, starts, stops, self._width)
         digits, self._width, lower, upper, zeros, odd = looks
         self._digits = self._digits and digits

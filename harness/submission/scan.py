@@ -10,9 +10,8 @@ import numpy as np
 from harness.core.arrays import Bool, Counts, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
 from harness.delimited import blocks
-from harness.delimited._lines import NO_ROW
+from harness.delimited._delimited import NO_ROW, Tally
 from harness.delimited.blocks import Block
-from harness.delimited.tally import Tally
 from harness.submission import _items, _scan, faults
 from harness.submission._keys import Memo, Strangers
 from harness.submission._scan import ASKED, LIST, STRANGER, USER
