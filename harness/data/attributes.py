@@ -8,7 +8,8 @@ from harness.core.errors import DataError, counted, suggest
 from harness.core.params import ParameterError
 from harness.data import times
 from harness.data.layout import AttributeTable
-from harness.data.source import Source, id_rule, time_rule
+from harness.data.rules import id_rule, time_rule
+from harness.data.source import Source
 from harness.data.table_files import sources
 from harness.data.zeros import without_zeros
 

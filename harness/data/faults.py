@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from harness.core.errors import DataError
-from harness.data.frame_source import PartitionedText
 from harness.data.layout import EventTable, Table
+from harness.data.rules import bad_texts
+from harness.data.source import Wanted
 from harness.data.table_files import sources
-from harness.data.text_source import TextSource
-from harness.data.typed import TypedEvents, bad_texts
+from harness.data.to_events import rules_of
 
 MOST_TEXTS = 1_000
 """Different texts of a column that are kept."""
@@ -85,12 +86,11 @@ def faults_of(table: EventTable) -> Faults:
     for source in sources(lenient(table.table)):
         source.require(table.columns)
         pattern = None if table.time is None else source.pattern(table.time, table.time_format)
-        for piece in source.pieces(table.columns):
-            faults.rows += piece.frame.height + piece.left_out
-            faults.bad_lines += piece.left_out
-            kinds = dict(piece.frame.schema)
-            for rule in TypedEvents(str(source.shown), table, kinds, pattern).rules:
-                text, bad = bad_texts(piece.frame, rule, table.where)
+        for rows in source.rows(Wanted(table.columns)):
+            faults.rows += rows.frame.height + rows.left_out
+            faults.bad_lines += rows.left_out
+            for rule in rules_of(table, rows.frame.schema, pattern):
+                text, bad = bad_texts(rows.frame, rule, table.where)
                 if bad.any():
                     unread = faults.columns.setdefault(rule.column, Unread(rule.expected))
                     unread.add(text.filter(pl.Series(bad)))
@@ -103,8 +103,9 @@ def misshapen(table: Table) -> float:
     Infinity: no line can be read.
     """
     try:
-        source = next(sources(table))
+        with closing(sources(lenient(table))) as files:
+            source = next(files)
+            first = next(source.rows(Wanted(source.names[:1], count=1)), None)
     except DataError:
         return math.inf
-    text = source.text if isinstance(source, PartitionedText) else source
-    return text.misshapen() if isinstance(text, TextSource) else 0
+    return 0 if first is None else first.left_out

@@ -1,0 +1,326 @@
+"""Rows of any file as events: ids as keys, times in microseconds, types, values and conditions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from harness.core.arrays import Floats, Int64, UInt64
+from harness.core.errors import DataError
+from harness.core.ids import Lines, hashes_of
+from harness.data import dataset, times
+from harness.data.conditions import all_hold, as_number
+from harness.data.layout import EventTable
+from harness.data.rules import (
+    FieldRule,
+    id_rule,
+    number_rule,
+    rows_key,
+    shown,
+    time_rule,
+    value_rule,
+)
+
+if TYPE_CHECKING:
+    from harness.data.source import Rows
+
+MOST_LABELS = 255
+"""Event types of a log."""
+_FIRST_LABELS = 5
+_WATCHED = "\0watched "
+"""What the name of a column begins with whose numbers are watched."""
+_IDS = (dataset.USER, dataset.ITEM)
+Kinds = Mapping[str, Any]
+"""The Polars type of each column."""
+
+
+class Met(NamedTuple):
+    """The ids of some rows.
+
+    Attributes
+    ----------
+    keys : uint64 array, (rows, 2)
+        Equal ids of a file have equal keys.
+    texts : callable
+        Takes rows and returns their ids.
+    """
+
+    keys: UInt64
+    texts: Callable[[Int64], pl.Series | Lines]
+
+    def of_rows(self, rows: Int64) -> Met:
+        """Return those of some of the rows."""
+        return Met(self.keys[rows], lambda some: self.texts(rows[some]))
+
+
+class Labels(NamedTuple):
+    """Texts of which there are few: `names`, and for each row which of them."""
+
+    codes: npt.NDArray[Any]
+    names: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a file, as events.
+
+    Attributes
+    ----------
+    time : int64 array
+        Microseconds since 1970.
+    row : int64 array, optional
+        The row in the file, from 0, where the table is to be numbered.
+    left_out : int
+        Rows that do not hold the conditions, which the others do not have.
+    bytes : int
+        Of text that they were read from.
+    kind : Labels, optional
+        The event types, where the table has a column of them.
+    value : float64 array, optional
+        Where events have values.
+    watched : mapping of column to float64 array
+        The numbers of columns that are watched: NaN where nothing stands, infinity where a text
+        is no number.
+    """
+
+    user: Met
+    item: Met
+    time: Int64
+    row: Int64 | None
+    left_out: int
+    bytes: int = 0
+    kind: Labels | None = None
+    value: Floats | None = None
+    watched: Mapping[str, Floats] = field(default_factory=dict)
+
+    def within(self, since: int | None, until: int | None) -> Batch:
+        """Return the same without the events before or after a time; they are left out."""
+        keep = np.ones(len(self.time), np.bool_)
+        if since is not None:
+            keep &= self.time >= since
+        if until is not None:
+            keep &= self.time <= until
+        if keep.all():
+            return self
+        rows = np.flatnonzero(keep)
+        return replace(
+            self,
+            user=self.user.of_rows(rows),
+            item=self.item.of_rows(rows),
+            time=self.time[rows],
+            row=None if self.row is None else self.row[rows],
+            left_out=self.left_out + len(keep) - len(rows),
+            kind=self.kind and Labels(self.kind.codes[rows], self.kind.names),
+            value=None if self.value is None else self.value[rows],
+            watched={name: numbers[rows] for name, numbers in self.watched.items()},
+        )
+
+
+def to_events(
+    rows: Rows, table: EventTable, name: object, pattern: str | None, start: int
+) -> Batch | None:
+    """Return rows as events of a table; None where a value is not what it should be.
+
+    Parameters
+    ----------
+    name : Path or str
+        Of the file, as messages have it.
+    pattern : str, optional
+        How times are written where they are text; see `harness.data.times.from_text`.
+    start : int
+        The number of the first row in the file, from 0.
+
+    Raises
+    ------
+    DataError
+        Ids that are floats, times that are numbers and are not said to be, too many event types.
+    polars.exceptions.PolarsError
+        A text is no number in a column that is bounded.
+    """
+    kinds = rows.frame.schema
+    _refuse_types(name, table, kinds)
+    frame, kept, left_out = rows.frame, None, rows.left_out
+    held = frame.select(all_hold(table.where, kinds)).to_series() if table.where else None
+    if held is not None and not held.all():
+        frame, kept = frame.filter(held), np.flatnonzero(held.to_numpy())
+        left_out += len(held) - len(kept)
+    frame = frame.select(_columns(name, table, kinds, rows.ids, pattern))
+    for column in frame.iter_columns():
+        if not column.name.startswith(_WATCHED) and (
+            column.has_nulls() or (column.dtype == pl.String and (column == "").any())
+        ):
+            return None
+    value = None if table.value is None else frame[dataset.VALUE]
+    if value is not None and not value.is_finite().all():
+        return None
+    user, item = (
+        _met(frame, role, column, rows.ids, kept)
+        for role, column in zip(_IDS, (table.user, table.item), strict=True)
+    )
+    row = None
+    if table.numbered:
+        row = start + (np.arange(rows.frame.height) if kept is None else kept)
+    return Batch(
+        user=user,
+        item=item,
+        time=frame[dataset.TIME].to_numpy(),
+        row=row,
+        left_out=left_out,
+        bytes=rows.bytes,
+        kind=None if table.kind is None else _labels(name, table.kind, frame[dataset.KIND]),
+        value=None if value is None else value.to_numpy() + 0.0,  # no zero below zero
+        watched={
+            column: frame[f"{_WATCHED}{column}"].fill_null(np.nan).to_numpy()
+            for column in table.watched
+        },
+    )
+
+
+def rules_of(table: EventTable, kinds: Kinds, pattern: str | None) -> list[FieldRule]:
+    """Return what the columns of events must hold, in the order in which faults are told."""
+    rules = [id_rule(column, table.where) for column in (table.user, table.item)]
+    if table.time is not None:
+        typed = kinds[table.time].is_temporal()  # however numbers are to be read
+        written = "iso" if typed else table.time_format
+        rules.append(time_rule(table.time, written, pattern, required=True, where=table.where))
+    if table.kind is not None:
+        rules.append(id_rule(table.kind, table.where, expected="an event type"))
+    if table.value is not None:
+        rules.append(value_rule(table.value, table.where))
+    bounded = (one for one in table.where if one.bounds)
+    return [*rules, *(number_rule(one.column, one.without, table.where) for one in bounded)]
+
+
+def _columns(
+    name: object, table: EventTable, kinds: Kinds, keyed: Mapping[str, Met], pattern: str | None
+) -> Iterator[pl.Expr]:
+    """Yield what a batch takes of a frame; null where nothing stands, or what cannot be read."""
+    for role, column in zip(_IDS, (table.user, table.item), strict=True):
+        if column in keyed and kinds[column] == pl.Boolean:
+            yield pl.when(pl.col(column)).then(True).alias(role)
+        else:
+            yield pl.col(column).cast(pl.String).alias(role)
+    yield _time(name, table, kinds, pattern).alias(dataset.TIME)
+    if table.kind is not None:
+        yield pl.col(table.kind).alias(dataset.KIND)
+    if table.value is not None:
+        yield _number(table.value, kinds).alias(dataset.VALUE)
+    for column in table.watched:
+        no_number = pl.when(pl.col(column).cast(pl.String) != "").then(math.inf)
+        yield _number(column, kinds).fill_null(no_number).alias(f"{_WATCHED}{column}")
+
+
+def _number(column: str, kinds: Kinds) -> pl.Expr:
+    return as_number(pl.col(column), is_text=kinds[column] == pl.String)
+
+
+def _time(name: object, table: EventTable, kinds: Kinds, pattern: str | None) -> pl.Expr:
+    if table.time is None:
+        return pl.lit(0, pl.Int64)
+    column, dtype = table.time, kinds[table.time]
+    if dtype.is_temporal():
+        return times.from_dtype(column, dtype)
+    if dtype.is_integer() and "%" in table.time_format:  # as 20240131 is in text
+        return times.from_text(column, table.time_format, pattern, number=True)
+    if dtype.is_numeric() and table.time_format not in times.EPOCH_UNITS_US:
+        raise DataError(
+            f'{name}: column "{column}" holds numbers, not {times.expected(table.time_format)}; '
+            'set time_format = "epoch_s" or "epoch_ms" under [data]'
+        )
+    return times.from_text(column, table.time_format, pattern)
+
+
+def _met(
+    frame: pl.DataFrame, role: str, column: str, keyed: Mapping[str, Met], kept: Int64 | None
+) -> Met:
+    if column in keyed:
+        return keyed[column] if kept is None else keyed[column].of_rows(kept)
+    hashes = (h.alias(str(n)) for n, h in enumerate(hashes_of(role)))
+    return Met(frame.select(hashes).to_numpy(order="c"), frame[role].gather)
+
+
+def _labels(name: object, column: str, kinds: pl.Series) -> Labels:
+    if kinds.dtype.is_integer():  # numbers are found sooner than their texts
+        values = kinds.unique().sort()
+        names, codes = values.cast(pl.String), values.search_sorted(kinds)
+    else:
+        text = kinds.cast(pl.String)
+        names = text.unique().sort()
+        if len(names) <= MOST_LABELS:
+            codes = text.cast(pl.Enum(names)).to_physical()
+    if len(names) > MOST_LABELS:
+        raise DataError(too_many_labels(name, column, names.to_list()))
+    return Labels(codes.to_numpy(), names.to_list())
+
+
+def too_many_labels(name: object, column: str, names: Sequence[str]) -> str:
+    """Return what is said of a column that is hardly one of event types."""
+    first = ", ".join(shown(label) for label in names[:_FIRST_LABELS])
+    return (
+        f'{name}: column "{column}" holds more than {MOST_LABELS} event types ({first}, …); '
+        "name the column of event types as [data] kind"
+    )
+
+
+_WORDS: tuple[tuple[type[pl.DataType], str], ...] = (
+    (pl.Date, "dates"),
+    (pl.Datetime, "dates with times"),
+    (pl.Time, "times of a day"),
+    (pl.Duration, "lengths of time"),
+    (pl.List, "lists"),
+    (pl.Array, "lists"),
+    (pl.Struct, "records"),
+    (pl.Binary, "bytes"),
+)
+
+
+def _refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
+    """Raise DataError where a column is of a type that it cannot have."""
+    for column in (table.user, table.item):
+        refuse_float_ids(name, column, kinds[column])
+    bounded = [one.column for one in table.where if one.bounds]
+    for column in (table.value, *bounded):
+        kind = pl.Null() if column is None else kinds[column]
+        if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
+            raise DataError(f'{name}: column "{column}" holds {in_words(kind)}; expected numbers')
+    kind = pl.Null() if table.kind is None else kinds[table.kind]
+    if kind.is_nested() or kind == pl.Binary:
+        raise DataError(
+            f'{name}: column "{table.kind}" holds {in_words(kind)}; expected event types'
+        )
+
+
+def refuse_float_ids(name: object, column: str, kind: pl.DataType) -> None:
+    """Raise DataError where a column of ids is of a type whose texts are not those of ids."""
+    if not (kind.is_float() or kind.is_nested() or kind == pl.Binary):
+        return
+    cure = "write ids as text"
+    if kind.is_float():
+        cure = (
+            "in pandas, a missing value turns whole numbers into floats: drop such rows, then "
+            f'convert the column with .astype({{"{column}": "Int64"}})'
+        )
+    elif isinstance(kind, (pl.List, pl.Array)):
+        cure = f"if its elements are ids, {rows_key(column)} makes one row per element"
+    raise DataError(
+        f'{name}: column "{column}" holds {in_words(kind)}, which cannot tell ids apart; {cure}'
+    )
+
+
+def in_words(kind: pl.DataType) -> str:
+    """Return what a column holds, for messages.
+
+    Examples
+    --------
+    >>> in_words(pl.Datetime("us")), in_words(pl.Float64())
+    ('dates with times', 'floats')
+    """
+    if kind.is_float():
+        return "floats"
+    return next((word for of, word in _WORDS if isinstance(kind, of)), f"{kind} values")
