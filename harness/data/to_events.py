@@ -34,7 +34,6 @@ MOST_LABELS = 255
 """Event types of a log."""
 _FIRST_LABELS = 5
 _WATCHED = "\0watched "
-"""What the name of a column begins with whose numbers are watched."""
 _IDS = (dataset.USER, dataset.ITEM)
 Kinds = Mapping[str, Any]
 """The Polars type of each column."""
@@ -150,17 +149,18 @@ def to_events(
     if held is not None and not held.all():
         frame, kept = frame.filter(held), np.flatnonzero(held.to_numpy())
         left_out += len(held) - len(kept)
-    frame = frame.select(_columns(name, table, kinds, rows.ids, pattern))
-    for column in frame.iter_columns():
-        if not column.name.startswith(_WATCHED) and (
-            column.has_nulls() or (column.dtype == pl.String and (column == "").any())
-        ):
-            return None
-    value = None if table.value is None else frame[dataset.VALUE]
+    wanted = dict(_columns(name, table, frame, rows.ids, pattern))
+    columns = {key: one for key, one in wanted.items() if isinstance(one, pl.Series)}
+    if len(columns) < len(wanted):  # of a block of text there may be nothing to work out
+        rest = frame.select(one.alias(key) for key, one in wanted.items() if key not in columns)
+        columns |= rest.to_dict()
+    if any(_is_faulty(role, column) for role, column in columns.items()):
+        return None
+    value = columns.get(dataset.VALUE)
     if value is not None and not value.is_finite().all():
         return None
     user, item = (
-        _met(frame, role, column, rows.ids, kept)
+        _met(columns[role], column, rows.ids, kept)
         for role, column in zip(_IDS, (table.user, table.item), strict=True)
     )
     row = None
@@ -169,16 +169,13 @@ def to_events(
     return Batch(
         user=user,
         item=item,
-        time=frame[dataset.TIME].to_numpy(),
+        time=columns[dataset.TIME].to_numpy(),
         row=row,
         left_out=left_out,
         bytes=rows.bytes,
-        kind=None if table.kind is None else _labels(name, table.kind, frame[dataset.KIND]),
+        kind=None if table.kind is None else _labels(name, table.kind, columns[dataset.KIND]),
         value=None if value is None else value.to_numpy() + 0.0,  # no zero below zero
-        watched={
-            column: frame[f"{_WATCHED}{column}"].fill_null(np.nan).to_numpy()
-            for column in table.watched
-        },
+        watched={column: columns[f"{_WATCHED}{column}"].to_numpy() for column in table.watched},
     )
 
 
@@ -198,32 +195,47 @@ def rules_of(table: EventTable, kinds: Kinds, pattern: str | None) -> list[Field
 
 
 def _columns(
-    name: object, table: EventTable, kinds: Kinds, keyed: Mapping[str, Met], pattern: str | None
-) -> Iterator[pl.Expr]:
+    name: object,
+    table: EventTable,
+    frame: pl.DataFrame,
+    keyed: Mapping[str, Met],
+    pattern: str | None,
+) -> Iterator[tuple[str, pl.Expr | pl.Series]]:
     """Yield what a batch takes of a frame; null where nothing stands, or what cannot be read."""
+    kinds = frame.schema
     for role, column in zip(_IDS, (table.user, table.item), strict=True):
-        if column in keyed and kinds[column] == pl.Boolean:
-            yield pl.when(pl.col(column)).then(True).alias(role)
-        else:
-            yield pl.col(column).cast(pl.String).alias(role)
-    yield _time(name, table, kinds, pattern).alias(dataset.TIME)
+        made = column in keyed and kinds[column] == pl.Boolean
+        yield role, frame[column] if made else pl.col(column).cast(pl.String)
+    yield dataset.TIME, _time(name, table, frame, pattern)
     if table.kind is not None:
-        yield pl.col(table.kind).alias(dataset.KIND)
+        yield dataset.KIND, pl.col(table.kind)
     if table.value is not None:
-        yield _number(table.value, kinds).alias(dataset.VALUE)
+        yield dataset.VALUE, _number(table.value, kinds)
     for column in table.watched:
         no_number = pl.when(pl.col(column).cast(pl.String) != "").then(math.inf)
-        yield _number(column, kinds).fill_null(no_number).alias(f"{_WATCHED}{column}")
+        yield f"{_WATCHED}{column}", _number(column, kinds).fill_null(no_number).fill_null(np.nan)
+
+
+def _is_faulty(role: str, column: pl.Series) -> bool:
+    """Return whether a value is missing."""
+    if role in _IDS and column.dtype == pl.Boolean:
+        return not column.all()
+    empty = column.dtype == pl.String and (column == "").any()
+    return bool(empty) or column.has_nulls()
 
 
 def _number(column: str, kinds: Kinds) -> pl.Expr:
     return as_number(pl.col(column), is_text=kinds[column] == pl.String)
 
 
-def _time(name: object, table: EventTable, kinds: Kinds, pattern: str | None) -> pl.Expr:
+def _time(
+    name: object, table: EventTable, frame: pl.DataFrame, pattern: str | None
+) -> pl.Expr | pl.Series:
     if table.time is None:
-        return pl.lit(0, pl.Int64)
-    column, dtype = table.time, kinds[table.time]
+        return pl.zeros(frame.height, pl.Int64, eager=True)
+    column, dtype = table.time, frame.schema[table.time]
+    if dtype == pl.Datetime("us"):
+        return frame[column].cast(pl.Int64)
     if dtype.is_temporal():
         return times.from_dtype(column, dtype)
     if dtype.is_integer() and "%" in table.time_format:  # as 20240131 is in text
@@ -236,13 +248,11 @@ def _time(name: object, table: EventTable, kinds: Kinds, pattern: str | None) ->
     return times.from_text(column, table.time_format, pattern)
 
 
-def _met(
-    frame: pl.DataFrame, role: str, column: str, keyed: Mapping[str, Met], kept: Int64 | None
-) -> Met:
+def _met(ids: pl.Series, column: str, keyed: Mapping[str, Met], kept: Int64 | None) -> Met:
     if column in keyed:
         return keyed[column] if kept is None else keyed[column].of_rows(kept)
-    hashes = (h.alias(str(n)) for n, h in enumerate(hashes_of(role)))
-    return Met(frame.select(hashes).to_numpy(order="c"), frame[role].gather)
+    hashes = (h.alias(str(n)) for n, h in enumerate(hashes_of(ids.name)))
+    return Met(ids.to_frame().select(hashes).to_numpy(order="c"), ids.gather)
 
 
 def _labels(name: object, column: str, kinds: pl.Series) -> Labels:
