@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MOST_LABELS = 255
 """Event types of a log."""
 _FIRST_LABELS = 5
+_FIRST_TIME, _LAST_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _WATCHED = "\0watched "
 _IDS = (dataset.USER, dataset.ITEM)
 Kinds = Mapping[str, Any]
@@ -42,12 +43,7 @@ Kinds = Mapping[str, Any]
 class Met(NamedTuple):
     """The ids of some rows.
 
-    Attributes
-    ----------
-    keys : uint64 array, (rows, 2)
-        Equal ids of a file have equal keys.
-    texts : callable
-        Takes rows and returns their ids.
+    `keys`, (rows, 2), are equal where ids of a file are; `texts` takes rows and returns their ids.
     """
 
     keys: UInt64
@@ -76,16 +72,13 @@ class Batch:
     row : int64 array, optional
         The row in the file, from 0, where the table is to be numbered.
     left_out : int
-        Rows that do not hold the conditions, which the others do not have.
+        Rows that do not hold the conditions.
     bytes : int
-        Of text that they were read from.
-    kind : Labels, optional
-        The event types, where the table has a column of them.
-    value : float64 array, optional
-        Where events have values.
+        Of text that all were read from.
+    kind, value : optional
+        The event types, and numbers, where the table has columns of them.
     watched : mapping of column to float64 array
-        The numbers of columns that are watched: NaN where nothing stands, infinity where a text
-        is no number.
+        Numbers: NaN where nothing stands, infinity where a text is no number.
     """
 
     user: Met
@@ -93,32 +86,10 @@ class Batch:
     time: Int64
     row: Int64 | None
     left_out: int
-    bytes: int = 0
-    kind: Labels | None = None
-    value: Floats | None = None
-    watched: Mapping[str, Floats] = field(default_factory=dict)
-
-    def within(self, since: int | None, until: int | None) -> Batch:
-        """Return the same without the events before or after a time; they are left out."""
-        keep = np.ones(len(self.time), np.bool_)
-        if since is not None:
-            keep &= self.time >= since
-        if until is not None:
-            keep &= self.time <= until
-        if keep.all():
-            return self
-        rows = np.flatnonzero(keep)
-        return replace(
-            self,
-            user=self.user.of_rows(rows),
-            item=self.item.of_rows(rows),
-            time=self.time[rows],
-            row=None if self.row is None else self.row[rows],
-            left_out=self.left_out + len(keep) - len(rows),
-            kind=self.kind and Labels(self.kind.codes[rows], self.kind.names),
-            value=None if self.value is None else self.value[rows],
-            watched={name: numbers[rows] for name, numbers in self.watched.items()},
-        )
+    bytes: int
+    kind: Labels | None
+    value: Floats | None
+    watched: Mapping[str, Floats]
 
 
 def to_events(
@@ -129,7 +100,7 @@ def to_events(
     Parameters
     ----------
     name : Path or str
-        Of the file, as messages have it.
+        Of the file, for messages.
     pattern : str, optional
         How times are written where they are text; see `harness.data.times.from_text`.
     start : int
@@ -138,44 +109,47 @@ def to_events(
     Raises
     ------
     DataError
-        Ids that are floats, times that are numbers and are not said to be, too many event types.
+        A column of a type that it cannot have, or of too many event types.
     polars.exceptions.PolarsError
         A text is no number in a column that is bounded.
     """
-    kinds = rows.frame.schema
-    _refuse_types(name, table, kinds)
-    frame, kept, left_out = rows.frame, None, rows.left_out
-    held = frame.select(all_hold(table.where, kinds)).to_series() if table.where else None
+    _refuse_types(name, table, rows.frame.schema)
+    frame, kept = rows.frame, np.arange(rows.frame.height)
+    held = frame.select(all_hold(table.where, frame.schema)).to_series() if table.where else None
     if held is not None and not held.all():
-        frame, kept = frame.filter(held), np.flatnonzero(held.to_numpy())
-        left_out += len(held) - len(kept)
+        frame, kept = frame.filter(held), kept[held.to_numpy()]
     wanted = dict(_columns(name, table, frame, rows.ids, pattern))
     columns = {key: one for key, one in wanted.items() if isinstance(one, pl.Series)}
     if len(columns) < len(wanted):  # of a block of text there may be nothing to work out
         rest = frame.select(one.alias(key) for key, one in wanted.items() if key not in columns)
         columns |= rest.to_dict()
-    if any(_is_faulty(role, column) for role, column in columns.items()):
-        return None
     value = columns.get(dataset.VALUE)
-    if value is not None and not value.is_finite().all():
+    if any(_is_faulty(role, column) for role, column in columns.items()) or (
+        value is not None and not value.is_finite().all()
+    ):
         return None
-    user, item = (
-        _met(columns[role], column, rows.ids, kept)
-        for role, column in zip(_IDS, (table.user, table.item), strict=True)
-    )
-    row = None
-    if table.numbered:
-        row = start + (np.arange(rows.frame.height) if kept is None else kept)
+    names = list[str]()
+    if table.kind is not None:
+        columns[dataset.KIND], names = _labels(name, table.kind, columns[dataset.KIND])
+    for bounds in table.where:
+        if bounds.of_time:
+            within = columns[dataset.TIME].is_between(
+                _FIRST_TIME if bounds.since is None else bounds.since,
+                _LAST_TIME if bounds.until is None else bounds.until,
+            )
+            columns = {key: column.filter(within) for key, column in columns.items()}
+            kept = kept[within.to_numpy()]
+    arrays = {key: column.to_numpy() for key, column in columns.items() if key not in _IDS}
     return Batch(
-        user=user,
-        item=item,
-        time=columns[dataset.TIME].to_numpy(),
-        row=row,
-        left_out=left_out,
+        user=_met(columns[dataset.USER], rows.ids.get(table.user), kept),
+        item=_met(columns[dataset.ITEM], rows.ids.get(table.item), kept),
+        time=arrays[dataset.TIME],
+        row=start + kept if table.numbered else None,
+        left_out=rows.left_out + rows.frame.height - len(kept),
         bytes=rows.bytes,
-        kind=None if table.kind is None else _labels(name, table.kind, columns[dataset.KIND]),
-        value=None if value is None else value.to_numpy() + 0.0,  # no zero below zero
-        watched={column: columns[f"{_WATCHED}{column}"].to_numpy() for column in table.watched},
+        kind=None if table.kind is None else Labels(arrays[dataset.KIND], names),
+        value=None if value is None else arrays[dataset.VALUE] + 0.0,  # no zero below zero
+        watched={column: arrays[f"{_WATCHED}{column}"] for column in table.watched},
     )
 
 
@@ -248,25 +222,26 @@ def _time(
     return times.from_text(column, table.time_format, pattern)
 
 
-def _met(ids: pl.Series, column: str, keyed: Mapping[str, Met], kept: Int64 | None) -> Met:
-    if column in keyed:
-        return keyed[column] if kept is None else keyed[column].of_rows(kept)
-    hashes = (h.alias(str(n)) for n, h in enumerate(hashes_of(ids.name)))
+def _met(ids: pl.Series, keyed: Met | None, kept: Int64) -> Met:
+    """Return the ids of the rows that are kept, by keys of text or by hashes of Polars."""
+    if keyed is not None:
+        return keyed if len(kept) == len(keyed.keys) else keyed.of_rows(kept)
+    hashes = (each.alias(str(number)) for number, each in enumerate(hashes_of(ids.name)))
     return Met(ids.to_frame().select(hashes).to_numpy(order="c"), ids.gather)
 
 
-def _labels(name: object, column: str, kinds: pl.Series) -> Labels:
+def _labels(name: object, column: str, kinds: pl.Series) -> tuple[pl.Series, list[str]]:
+    """Return which of some event types each is, and their names."""
     if kinds.dtype.is_integer():  # numbers are found sooner than their texts
         values = kinds.unique().sort()
         names, codes = values.cast(pl.String), values.search_sorted(kinds)
     else:
-        text = kinds.cast(pl.String)
-        names = text.unique().sort()
+        names = kinds.cast(pl.String).unique().sort()
         if len(names) <= MOST_LABELS:
-            codes = text.cast(pl.Enum(names)).to_physical()
+            codes = kinds.cast(pl.String).cast(pl.Enum(names)).to_physical()
     if len(names) > MOST_LABELS:
         raise DataError(too_many_labels(name, column, names.to_list()))
-    return Labels(codes.to_numpy(), names.to_list())
+    return codes, names.to_list()
 
 
 def too_many_labels(name: object, column: str, names: Sequence[str]) -> str:
@@ -278,16 +253,13 @@ def too_many_labels(name: object, column: str, names: Sequence[str]) -> str:
     )
 
 
-_WORDS: tuple[tuple[type[pl.DataType], str], ...] = (
-    (pl.Date, "dates"),
-    (pl.Datetime, "dates with times"),
-    (pl.Time, "times of a day"),
-    (pl.Duration, "lengths of time"),
-    (pl.List, "lists"),
-    (pl.Array, "lists"),
-    (pl.Struct, "records"),
-    (pl.Binary, "bytes"),
-)
+_WORDS = {"Date": "dates", "Datetime": "dates with times", "List": "lists", "Array": "lists"}
+_WORDS |= {"Struct": "records", "Binary": "bytes", "Float64": "floats", "Float32": "floats"}
+
+
+def in_words(kind: pl.DataType) -> str:
+    """Return what a column holds, for messages."""
+    return _WORDS.get(kind.base_type().__name__, f"{kind} values")
 
 
 def _refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
@@ -321,16 +293,3 @@ def refuse_float_ids(name: object, column: str, kind: pl.DataType) -> None:
     raise DataError(
         f'{name}: column "{column}" holds {in_words(kind)}, which cannot tell ids apart; {cure}'
     )
-
-
-def in_words(kind: pl.DataType) -> str:
-    """Return what a column holds, for messages.
-
-    Examples
-    --------
-    >>> in_words(pl.Datetime("us")), in_words(pl.Float64())
-    ('dates with times', 'floats')
-    """
-    if kind.is_float():
-        return "floats"
-    return next((word for of, word in _WORDS if isinstance(kind, of)), f"{kind} values")
