@@ -24,15 +24,8 @@ MOST_TEXTS = 1_000
 class Unread:
     """The values of a column that are not what they should be.
 
-    Attributes
-    ----------
-    expected : str
-    empty : int
-        Rows where nothing stands.
-    rows : int
-        Those where something else stands.
-    texts : Counter
-        What stands there, `MOST_TEXTS` at most, and in how many rows.
+    In `empty` rows nothing stands, and in `rows` others; `texts` counts these, `MOST_TEXTS` at
+    most.
     """
 
     expected: str
@@ -42,8 +35,8 @@ class Unread:
 
     def add(self, texts: pl.Series) -> None:
         """Count more of them."""
-        self.empty += texts.null_count()
         filled = texts.drop_nulls()
+        self.empty += texts.null_count()
         self.rows += len(filled)
         distinct = filled.unique(maintain_order=True)
         for text, count in zip(distinct, filled.unique_counts(), strict=True):
@@ -53,16 +46,7 @@ class Unread:
 
 @dataclass
 class Faults:
-    """What is wrong with a log.
-
-    Attributes
-    ----------
-    rows : int
-        How many it has.
-    bad_lines : int
-        Those whose fields cannot be told.
-    columns : dict of column to Unread
-    """
+    """What is wrong with a log: lines whose fields cannot be told, and values by column."""
 
     rows: int = 0
     bad_lines: int = 0

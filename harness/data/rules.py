@@ -32,11 +32,6 @@ class FieldRule:
     if_unread: str = ""
     expects: Callable[[str], str] | None = None
 
-    @property
-    def holds_ids(self) -> bool:
-        """Whether the column's texts are what tells its rows apart."""
-        return self.required and self.parse is None
-
     def bad(self, text: pl.Series) -> Bool:
         """Return which texts, null where nothing stands, are not what they should be."""
         bad: Bool = text.is_null().to_numpy() & self.required

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -33,22 +34,11 @@ class Clock(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What is read of a file.
+    """What is read of a file: `columns` as they stand there, `ids`, and the times of a `clock`.
 
-    Attributes
-    ----------
-    columns : sequence of str
-        As they stand in the file.
-    ids : sequence of str
-        Columns whose texts tell rows apart: no floats.
-    compared : sequence of str
-        Columns whose texts matter, as 1.0 and 1 do.
-    clock : Clock, optional
-        Of times that text files give as such.
-    secret : uint64 array, (2,), optional
-        Of keys that text files give for ids, whose texts may then be missing.
-    first, count : int
-        The rows that are read of a file that has such, and what is enough of any.
+    `compared` are those whose texts matter, as 1.0 and 1 do. With a `secret` text files give keys
+    for ids, and times as such; the texts of both are there if they are in `columns`. From Parquet
+    `count` rows are read from `first` on; other files may yield more.
     """
 
     columns: Sequence[str]
@@ -73,16 +63,13 @@ class Rows:
     Attributes
     ----------
     frame : polars.DataFrame
-        The columns that are wanted. Ids that have keys and are not wanted as they stand are
-        Boolean, whether there is one; times that text files read are of Polars' type.
+        All columns; of ids that have keys alone, whether there is one.
     lines : int64 array, optional
         The place of each in the file, from 1; None: one behind the other.
-    left_out : int
-        Lines between them that are left out.
-    bytes : int
-        Of text that they were read from.
+    left_out, bytes : int
+        Lines between them that are left out, and the length of the text of all.
     ids : mapping of column to Met
-        Keys, where the file gives them.
+        Keys of text files.
     as_text : callable, optional
         Returns all columns as text, where the frame has not.
     """
@@ -103,15 +90,13 @@ class Source:
     ----------
     shown : Path or str
         The file as the user knows it, perhaps packed.
-    names : list of str
-        The columns in file order, each once.
     rows : callable
-        A generator of `Rows`. It raises DataError where the file cannot be read, behind the rows
+        A generator of `Rows`. Where the file cannot be read it raises DataError, behind the rows
         before that.
     kinds : mapping of column to Polars type
-        None in a text file.
+        None of a text file.
     size : callable, optional
-        Returns how many rows there are; by default that is told by the first.
+        Returns how many rows there are; by default the first tell that.
     header, holder : str
         How messages begin that a column is missing, and what has other columns.
     place : callable
@@ -193,7 +178,7 @@ class Source:
             A row with too few or too many fields, an empty id, a time or number that cannot be
             read; the message names file, line, column and value.
         """
-        ids = [rule.column for rule in rules if rule.holds_ids]
+        ids = [rule.column for rule in rules if rule.parse is None]
         frames, start = [pl.DataFrame(schema=dict.fromkeys(columns, pl.String()))], 0
         for rows in self.rows(Wanted(columns, ids=ids, compared=columns)):
             for name in ids:
@@ -201,10 +186,8 @@ class Source:
             try:
                 frame = rows.frame.select(pl.col(columns).cast(pl.String))
             except UNREADABLE as error:
-                raise self._unreadable(error) from error
-            fault = self._fault(replace(rows, frame=frame), rules, (), start)
-            if fault is not None:
-                raise fault
+                raise unreadable(self.shown, error) from error
+            self._refuse_faults(replace(rows, frame=frame), rules, (), start)
             frames.append(frame)
             start += frame.height
         return pl.concat(frames)
@@ -212,57 +195,40 @@ class Source:
     def events(
         self, table: EventTable, secret: UInt64, pattern: str | None = None
     ) -> Iterator[Batch]:
-        """Yield the rows as events, in batches.
+        """Yield the rows as events, in batches; raise as `texts` does.
 
-        Parameters
-        ----------
-        secret : uint64 array, (2,)
-            Of the keys of ids, where Polars does not make them.
-        pattern : str, optional
-            How times are written; told by the first if not given.
-
-        Raises
-        ------
-        DataError
-            As of `texts`.
+        `secret` makes keys of ids; `pattern` is how times are written, by default as the first.
         """
         if pattern is None and table.time is not None:
             pattern = self.pattern(table.time, table.time_format)
-        ids = [table.user, table.item]
         kinds = [] if table.kind is None else [table.kind]
         values = [] if table.value is None else [table.value]
-        texts = [one.column for one in table.where if one.among or one.without]
+        words = [one.column for one in table.where if one.among or one.without]
         others = [one.column for one in table.where if one.filled or one.bounds]
-        clock = None if table.time is None else Clock(table.time, table.time_format, pattern)
         wanted = Wanted(
-            columns=list(dict.fromkeys([*kinds, *values, *texts, *others, *table.watched])),
-            ids=ids,
-            compared=[*ids, *kinds, *texts],
-            clock=clock,
+            columns=list(dict.fromkeys([*kinds, *values, *words, *others, *table.watched])),
+            ids=[table.user, table.item],
+            compared=[table.user, table.item, *kinds, *words],
+            clock=Clock(table.time, table.time_format, pattern) if table.time else None,
             secret=secret,
             first=self.first_row,
             count=self.n_rows,
         )
-        start = self.first_row
+        start, error = self.first_row, None
         for rows in self.rows(wanted):
-            if rows.frame.height + rows.left_out > 0:
-                yield self._batch(rows, table, pattern, start)
+            try:
+                batch = to_events(rows, table, self.shown, pattern, start)
+            except UNREADABLE as unread:
+                batch, error = None, unread
+            if batch is None:
+                texts = [] if rows.as_text is None else rows.as_text().get_columns()
+                frame = rows.frame.with_columns(texts)
+                rules = rules_of(table, frame.schema, pattern)
+                self._refuse_faults(replace(rows, frame=frame), rules, table.where, start)
+                raise unreadable(self.shown, error) from error
+            if len(batch.time) + batch.left_out > 0:
+                yield batch
             start += rows.frame.height
-
-    def _batch(self, rows: Rows, table: EventTable, pattern: str | None, start: int) -> Batch:
-        error = None
-        try:
-            batch = to_events(rows, table, self.shown, pattern, start)
-        except UNREADABLE as unreadable:
-            batch, error = None, unreadable
-        if batch is not None:
-            return batch
-        frame = rows.frame if rows.as_text is None else rows.as_text()
-        rules = rules_of(table, frame.schema, pattern)
-        fault = self._fault(replace(rows, frame=frame), rules, table.where, start)
-        if fault is None and error is not None:
-            fault = self._unreadable(error)
-        raise fault or DataError(f"{self.shown}: has an empty value") from error
 
     def pattern(self, column: str, time_format: str) -> str | None:
         """Return how the times of a column are written, by the first; None: as numbers."""
@@ -270,19 +236,21 @@ class Source:
             return None
         return times.pattern_of_first(time_format, self.first(column, times.FIRST))
 
-    def _fault(
+    def _refuse_faults(
         self, rows: Rows, rules: Sequence[FieldRule], where: Sequence[Condition], start: int
-    ) -> DataError | None:
-        """Return the error for the first value that is not what a rule says."""
+    ) -> None:
+        """Raise DataError for the first value that is not what a rule says."""
         fault = first_fault(rows.frame, rules, where)
-        if fault is None:
-            return None
-        row, says = fault
-        place = start + row + 1 if rows.lines is None else int(rows.lines[row])
-        return DataError(f"{self.shown}: {self.place(place)}{says}")
+        if fault is not None:
+            row, says = fault
+            place = start + row + 1 if rows.lines is None else int(rows.lines[row])
+            raise DataError(f"{self.shown}: {self.place(place)}{says}")
 
-    def _unreadable(self, error: Exception) -> DataError:
-        return DataError(f"{self.shown}: cannot be read: {str(error).strip().splitlines()[0]}")
+
+def unreadable(shown: object, error: Exception | None) -> DataError:
+    """Return what is said of a file that Polars cannot read."""
+    reason = "a value is empty" if error is None else str(error).strip().splitlines()[0]
+    return DataError(f"{shown}: cannot be read: {reason}")
 
 
 def in_folders(source: Source, partition: Sequence[tuple[str, str | None]]) -> Source:
@@ -296,27 +264,18 @@ def in_folders(source: Source, partition: Sequence[tuple[str, str | None]]) -> S
                 f"folder ({column}=…); rename the folder, or remove the column from the file"
             )
     values = dict(partition)
+    kinds = source.kinds and {**source.kinds, **dict.fromkeys(values, pl.String())}
+    rows = partial(_with_values, source, values)
+    return replace(source, names=[*source.names, *values], kinds=kinds, rows=rows)
 
-    def with_values(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-        said = [pl.lit(values[n], pl.String).alias(n) for n in columns if n in values]
-        return frame.with_columns(said).select(columns)
 
-    def rows_of(wanted: Wanted) -> Iterator[Rows]:
-        own = [name for name in wanted.columns if name not in values]
-        ids = [name for name in wanted.ids if name not in values]
-        clock = wanted.clock if wanted.clock and wanted.clock.column not in values else None
-        own = own if own or ids or clock else source.names[:1]
-        for rows in source.rows(replace(wanted, columns=own, ids=ids, clock=clock)):
-            text = rows.as_text
-            yield replace(
-                rows,
-                frame=with_values(rows.frame, wanted.every),
-                as_text=text and (lambda text=text: with_values(text(), wanted.every)),
-            )
-
-    return replace(
-        source,
-        names=[*source.names, *values],
-        kinds=source.kinds and {**source.kinds, **dict.fromkeys(values, pl.String())},
-        rows=rows_of,
-    )
+def _with_values(
+    source: Source, values: Mapping[str, str | None], wanted: Wanted
+) -> Iterator[Rows]:
+    columns = [name for name in wanted.columns if name not in values]
+    ids = [name for name in wanted.ids if name not in values]
+    clock = wanted.clock if wanted.clock and wanted.clock.column not in values else None
+    columns = columns if columns or ids or clock else source.names[:1]
+    said = [pl.lit(value, pl.String).alias(name) for name, value in values.items()]
+    for rows in source.rows(replace(wanted, columns=columns, ids=ids, clock=clock)):
+        yield replace(rows, frame=rows.frame.with_columns(said).select(wanted.every))

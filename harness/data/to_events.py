@@ -267,8 +267,8 @@ def _refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
     for column in (table.user, table.item):
         refuse_float_ids(name, column, kinds[column])
     bounded = [one.column for one in table.where if one.bounds]
-    for column in (table.value, *bounded):
-        kind = pl.Null() if column is None else kinds[column]
+    for column in bounded if table.value is None else [table.value, *bounded]:
+        kind = kinds[column]
         if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
             raise DataError(f'{name}: column "{column}" holds {in_words(kind)}; expected numbers')
     kind = pl.Null() if table.kind is None else kinds[table.kind]

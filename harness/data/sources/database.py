@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
 SQLITE, DUCKDB = "SQLite", "DuckDB"
 _FIRST, _SHOWN = 12, 10
 """Bytes that tell what a file is, and tables that are shown."""
-ROWS = 1 << 17
-"""Of SQLite that are read at once."""
-_FETCHED = 1 << 10
+ROWS = 1 << 12
+"""Of SQLite that are read at once; many small tuples are slow."""
 _PLAIN = {"BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UBIGINT", "UINTEGER", "USMALLINT"}
 _PLAIN |= {"UTINYINT", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "BOOLEAN", "DATE"}
 _PLAIN |= {"TIMESTAMP", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP_S", "TIMESTAMP WITH TIME ZONE"}
@@ -91,8 +89,8 @@ def database_source(table: Table, part: Part) -> Source:
 @contextmanager
 def connected(file: Path, shown: Path) -> Iterator[Any]:
     """Yield a connection that only reads; its faults are told as those of the file."""
-    kind, connect = kind_of(file), _sqlite
-    faults: tuple[type[Exception], ...] = (sqlite3.Error,)
+    kind, connect = kind_of(file), _connect_sqlite
+    faults: type[Exception] = sqlite3.Error
     if kind == DUCKDB:
         try:
             import duckdb
@@ -101,10 +99,7 @@ def connected(file: Path, shown: Path) -> Iterator[Any]:
             raise DataError(
                 f"{file}: needs DuckDB and PyArrow: pip install duckdb pyarrow"
             ) from error
-        faults, connect = (
-            (duckdb.Error,),
-            partial(duckdb.connect, read_only=True, config=dict(_CONFIG)),
-        )
+        connect, faults = _connect_duckdb, duckdb.Error
     try:
         with closing(connect(file)) as connection:
             yield connection
@@ -116,6 +111,21 @@ def connected(file: Path, shown: Path) -> Iterator[Any]:
         if "lock" in why.lower():
             cure = "stop the program that writes to it, or read a copy"
         raise DataError(f"{shown}: cannot be read by {kind}: {why}; {cure}") from error
+
+
+def _connect_duckdb(file: Path) -> Any:
+    import duckdb
+
+    return duckdb.connect(file, read_only=True, config=dict(_CONFIG))
+
+
+def _connect_sqlite(file: Path) -> Any:
+    uri = f"{file.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    connection.execute("PRAGMA trusted_schema = OFF")  # what views call may do harm
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA cell_size_check = ON")  # more of what is damaged is seen
+    return connection
 
 
 def _place(file: Path, name: str, there: dict[str, str]) -> str:
@@ -161,8 +171,8 @@ def _duckdb_types(connection: duckdb.DuckDBPyConnection, place: str) -> dict[str
 def _duckdb_kinds(connection: duckdb.DuckDBPyConnection, place: str) -> dict[str, Any]:
     """Return the columns of a table, and what each holds."""
     types = _duckdb_types(connection, place)
-    batches = _duckdb_batches(connection, place, list(types), limit=" LIMIT 0")
-    kinds: dict[str, Any] = dict(pl.DataFrame(pl.from_arrow(batches.schema.empty_table())).schema)
+    empty = _duckdb_batches(connection, place, list(types), " LIMIT 0").schema.empty_table()
+    kinds: dict[str, Any] = dict(pl.DataFrame(pl.from_arrow(empty)).schema)
     for name, kind in types.items():
         if kind.endswith("]") or kind.partition("(")[0] in _NESTED:
             kinds[name] = pl.List(pl.String())
@@ -198,15 +208,6 @@ def _duckdb_rows(
         yield Rows(pl.DataFrame(pl.from_arrow(batch)))
 
 
-def _sqlite(file: Path) -> sqlite3.Connection:
-    uri = f"{file.absolute().as_uri()}?mode=ro"
-    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-    connection.execute("PRAGMA trusted_schema = OFF")  # what views call may do harm
-    connection.execute("PRAGMA query_only = ON")
-    connection.execute("PRAGMA cell_size_check = ON")  # more of what is damaged is seen
-    return connection
-
-
 def _sqlite_tables(connection: sqlite3.Connection) -> dict[str, str]:
     rows = connection.execute(
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
@@ -225,46 +226,28 @@ def _sqlite_rows(
     connection: sqlite3.Connection, shown: Path, place: str, wanted: Wanted
 ) -> Iterator[Rows]:
     chosen, before = ", ".join(map(_quoted, wanted.every)), 0
-    rows = connection.execute(f"SELECT {chosen} FROM {place}")  # noqa: S608 - quoted
-    for values in _in_columns(rows, len(wanted.every)):
-        columns = dict(zip(wanted.every, values, strict=True))
+    cursor = connection.execute(f"SELECT {chosen} FROM {place}")  # noqa: S608 - quoted
+    while some := cursor.fetchmany(ROWS):
+        columns = dict(zip(wanted.every, zip(*some, strict=True), strict=True))
         for name in wanted.ids:
             _refuse_odd_ids(shown, name, columns[name], before)
-        yield Rows(pl.DataFrame({name: _text(own) for name, own in columns.items()}))
-        before += len(values[0])
-
-
-def _in_columns(rows: sqlite3.Cursor, count: int) -> Iterator[list[list[Any]]]:
-    """Yield the values of rows by column; many small tuples at once would be slow."""
-    columns: list[list[Any]] = [[] for _ in range(count)]
-    while some := rows.fetchmany(min(_FETCHED, ROWS)):
-        for column, values in zip(columns, zip(*some, strict=True), strict=True):
-            column.extend(values)
-        if len(columns[0]) >= ROWS:
-            yield columns
-            columns = [[] for _ in range(count)]
-    if columns[0]:
-        yield columns
+        yield Rows(pl.DataFrame({name: _text(values) for name, values in columns.items()}))
+        before += len(some)
 
 
 def _refuse_odd_ids(shown: Path, name: str, values: Sequence[Any], before: int) -> None:
-    if set(map(type, values)) <= {str, int, type(None)}:
-        return
-    row, value = next((n, v) for n, v in enumerate(values) if isinstance(v, (float, bytes)))
-    what = "a float" if isinstance(value, float) else "bytes"
-    raise DataError(
-        f'{shown}: row {before + row + 1}, column "{name}": found {what}, which cannot '
-        "tell ids apart; write ids as text"
-    )
+    for row, value in enumerate(values, before + 1):
+        if isinstance(value, (float, bytes)):
+            what = "a float" if isinstance(value, float) else "bytes"
+            raise DataError(
+                f'{shown}: row {row}, column "{name}": found {what}, which cannot tell ids apart; '
+                "write ids as text"
+            )
 
 
 def _text(values: Sequence[Any]) -> pl.Series:
     """Return values of SQLite as text; bytes as hexadecimal digits."""
-    kinds = set(map(type, values)) - {type(None)}
-    if kinds <= {str}:
+    if set(map(type, values)) == {str}:
         return pl.Series(values, dtype=pl.String)
-    if kinds == {int}:
-        return pl.Series(values, dtype=pl.Int64).cast(pl.String)
-    words: dict[type, Callable[[Any], str]] = {str: str, int: str, float: repr, bytes: bytes.hex}
-    texts = [None if value is None else words[type(value)](value) for value in values]
-    return pl.Series(texts, dtype=pl.String)
+    words: dict[type, Callable[[Any], Any]] = {bytes: bytes.hex, type(None): lambda none: none}
+    return pl.Series([words.get(type(value), str)(value) for value in values], dtype=pl.String)

@@ -24,10 +24,9 @@ from harness.data.layout import Table
 from harness.data.source import Rows, Source, Wanted
 from harness.data.sources.header import opened_text
 from harness.data.sources.lists import in_rows, kinds_of
-from harness.delimited.blocks import LONGEST
+from harness.delimited.blocks import Reader
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")
-SIZE = 1 << 22
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _IN_LIST, _NO_TEXT = rb"\[[^\]]*?", rb"(?:-?[0-9]+[.eE]|[\[{])"
@@ -61,22 +60,10 @@ def json_source(table: Table, shown: Path) -> Source:
 def _chunks(table: Table, shown: Path) -> Iterator[bytes]:
     """Yield whole lines, each with its end."""
     with opened_text(shown, table) as stream:
-        held, begins = b"", True
-        while more := stream.read(SIZE):
-            if begins:
-                more, begins = more.removeprefix(codecs.BOM_UTF8), False
-            whole, end, rest = more.rpartition(b"\n")
-            if end:
-                yield held + whole + end
-                held = rest
-            else:
-                held += rest
-            if len(held) > LONGEST:
-                raise DataError(
-                    f"{shown}: a line is longer than {LONGEST:,} bytes; check the line ends"
-                )
-        if held:
-            yield held + b"\n"
+        if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):  # type: ignore[attr-defined]
+            stream.read(len(codecs.BOM_UTF8))
+        for block in Reader(stream, b",", quote=False).blocks():
+            yield block.buffer[: block.size].tobytes()
 
 
 def _rows(table: Table, shown: Path, fields: set[str], wanted: Wanted) -> Iterator[Rows]:

@@ -59,7 +59,7 @@ def in_rows(rows: Rows, lists: Sequence[str], place: str) -> Iterator[Rows]:
     for name in lists:
         if (none := frame[name].is_null()).any():
             says = f'"{name}" is missing; expected a list, or [] if there are no events'
-            raise DataError(f"{place} {frame[_PLACE][none.arg_max()]}: {says}")
+            raise DataError(f"{place} {frame[_PLACE][int(none.arg_max() or 0)]}: {says}")
     lengths = [frame[name].list.len().to_numpy() for name in lists]
     for name, other in zip(lists[1:], lengths[1:], strict=True):
         if (wrong := other != lengths[0]).any():

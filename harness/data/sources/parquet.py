@@ -12,7 +12,7 @@ from harness.core.errors import DataError, row_text
 from harness.core.frames import UNREADABLE
 from harness.core.unpacking import PARQUET
 from harness.data.layout import Table
-from harness.data.source import Rows, Source, Wanted
+from harness.data.source import Rows, Source, Wanted, unreadable
 
 BATCH_ROWS, LIST_ROWS = 1_000_000, 1 << 12
 """Rows that are read at once, and of those that hold lists."""
@@ -67,8 +67,7 @@ def _rows(frame: pl.LazyFrame, table: Table, shown: Path, wanted: Wanted) -> Ite
         for batch in some.collect_batches(chunk_size=LIST_ROWS if table.rows else BATCH_ROWS):
             yield Rows(batch)
     except UNREADABLE as error:
-        reason = str(error).strip().splitlines()[0]
-        raise DataError(f"{shown}: cannot be read: {reason}") from error
+        raise unreadable(shown, error) from error
 
 
 def _size(frame: pl.LazyFrame) -> int:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int64
+from harness.core.arrays import Int64, UInt64
 from harness.core.errors import DataError, counted
 from harness.core.ids import Lines
 from harness.data import _events, times
@@ -181,17 +181,18 @@ def _cut(
     if fault is not None:
         sound = int(np.searchsorted(lines, fault.line))
         lines, fields = lines[:sound], replace(fields, starts=starts[:sound], stops=stops[:sound])
-    rows = Rows(fields.frame(columns)) if wanted.secret is None else _keyed(fields, wanted)
+    secret = wanted.secret
+    rows = Rows(fields.frame(columns)) if secret is None else _keyed(fields, wanted, secret)
     return replace(rows, left_out=dropped, bytes=block.consumed), lines, ended, fault
 
 
-def _keyed(fields: _Fields, wanted: Wanted) -> Rows:
+def _keyed(fields: _Fields, wanted: Wanted, secret: UInt64) -> Rows:
     """Return rows with keys for ids, and with times."""
     own, ids = {}, {}
     for name in wanted.ids:
         column = fields.columns.index(name)
         starts, stops = fields.starts[:, column], fields.stops[:, column]
-        keys = blocks.keys(fields.block.buffer, starts, stops, wanted.secret)
+        keys = blocks.keys(fields.block.buffer, starts, stops, secret)
         ids[name] = Met(keys, partial(fields.lines, column))
         own[name] = pl.Series(starts != stops)
     if wanted.clock is not None:

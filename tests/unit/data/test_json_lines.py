@@ -15,8 +15,9 @@ from harness.data import attributes
 from harness.data.layout import AttributeTable, Table
 from harness.data.loading import load
 from harness.data.source import Wanted
-from harness.data.sources import json_lines, lists, parquet
+from harness.data.sources import lists, parquet
 from harness.data.table_files import sources
+from harness.delimited import blocks
 
 DAY = 86_400_000
 OTTO = {"user": "session", "item": "aid", "time": "ts", "time_format": "epoch_ms", "rows": "events"}
@@ -111,7 +112,7 @@ def test_faults(
 ) -> None:
     name = lines(tmp_path, objects)
     for size in (10, 1 << 22):
-        monkeypatch.setattr(json_lines, "SIZE", size)
+        monkeypatch.setattr(blocks, "SIZE", size)
         refused(tmp_path, words, events=name, **keys)
 
 
@@ -130,8 +131,8 @@ def test_lists_are_in_json_lines_and_parquet_alone(tmp_path: Path) -> None:
 
 
 def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines, "LONGEST", 100)
-    monkeypatch.setattr(json_lines, "SIZE", 50)
+    monkeypatch.setattr(blocks, "LONGEST", 100)
+    monkeypatch.setattr(blocks, "SIZE", 50)
     name = lines(tmp_path, [GOOD, GOOD | {"note": "x" * 200}])
     refused(
         tmp_path, "log.jsonl: a line is longer than 100 bytes; check the line ends", events=name
