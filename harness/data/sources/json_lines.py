@@ -60,10 +60,10 @@ def json_source(table: Table, shown: Path) -> Source:
 def _chunks(table: Table, shown: Path) -> Iterator[bytes]:
     """Yield whole lines, each with its end."""
     with opened_text(shown, table) as stream:
-        if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):  # type: ignore[attr-defined]
-            stream.read(len(codecs.BOM_UTF8))
+        mark = codecs.BOM_UTF8
         for block in Reader(stream, b",", quote=False).blocks():
-            yield block.buffer[: block.size].tobytes()
+            yield block.buffer[: block.size].tobytes().removeprefix(mark)
+            mark = b""
 
 
 def _rows(table: Table, shown: Path, fields: set[str], wanted: Wanted) -> Iterator[Rows]:
