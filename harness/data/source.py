@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from harness.core.arrays import Int64, UInt64
+from harness.core.arrays import UInt64
 from harness.core.errors import DataError, suggest
 from harness.core.frames import UNREADABLE
 from harness.core.io import PACKED
@@ -18,7 +18,7 @@ from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
 from harness.data.rules import FieldRule, first_fault, rows_key
 from harness.data.sources.header import separator_hint, unnamed
-from harness.data.to_events import Batch, Met, refuse_float_ids, rules_of, to_events
+from harness.data.to_events import Batch, Rows, refuse_float_ids, rules_of, to_events
 
 _PACKED = 5
 """How often longer a packed file is than what it is packed in, about."""
@@ -54,32 +54,6 @@ class Wanted:
         """All columns, each once."""
         clock = () if self.clock is None else (self.clock.column,)
         return list(dict.fromkeys((*self.columns, *self.ids, *clock)))
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Some rows of a file.
-
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        All columns; of ids that have keys alone, whether there is one.
-    lines : int64 array, optional
-        The place of each in the file, from 1; None: one behind the other.
-    left_out, bytes : int
-        Lines between them that are left out, and the length of the text of all.
-    ids : mapping of column to Met
-        Keys of text files.
-    as_text : callable, optional
-        Returns all columns as text, where the frame has not.
-    """
-
-    frame: pl.DataFrame
-    lines: Int64 | None = None
-    left_out: int = 0
-    bytes: int = 0
-    ids: Mapping[str, Met] = field(default_factory=dict)
-    as_text: Callable[[], pl.DataFrame] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,6 @@ from harness.data.rules import (
     time_rule,
     value_rule,
 )
-
-if TYPE_CHECKING:
-    from harness.data.source import Rows
 
 MOST_LABELS = 255
 """Event types of a log."""
@@ -52,6 +49,32 @@ class Met(NamedTuple):
     def of_rows(self, rows: Int64) -> Met:
         """Return those of some of the rows."""
         return Met(self.keys[rows], lambda some: self.texts(rows[some]))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        All columns; of ids that have keys alone, whether there is one.
+    lines : int64 array, optional
+        The place of each in the file, from 1; None: one behind the other.
+    left_out, bytes : int
+        Lines between them that are left out, and the length of the text of all.
+    ids : mapping of column to Met
+        Keys of text files.
+    as_text : callable, optional
+        Returns all columns as text, where the frame has not.
+    """
+
+    frame: pl.DataFrame
+    lines: Int64 | None = None
+    left_out: int = 0
+    bytes: int = 0
+    ids: Mapping[str, Met] = field(default_factory=dict)
+    as_text: Callable[[], pl.DataFrame] | None = None
 
 
 class Labels(NamedTuple):

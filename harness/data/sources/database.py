@@ -13,8 +13,8 @@ import polars as pl
 from harness.core.errors import DataError, suggest
 from harness.data.layout import Table
 from harness.data.naming import INSIDE, Part
-from harness.data.source import Rows, Source, Wanted
-from harness.data.to_events import refuse_float_ids
+from harness.data.source import Source, Wanted
+from harness.data.to_events import Rows, refuse_float_ids
 
 if TYPE_CHECKING:
     import duckdb

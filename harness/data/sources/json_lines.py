@@ -21,9 +21,10 @@ import polars as pl
 from harness.core.errors import DataError
 from harness.core.frames import UNREADABLE
 from harness.data.layout import Table
-from harness.data.source import Rows, Source, Wanted
+from harness.data.source import Source, Wanted
 from harness.data.sources.header import opened_text
 from harness.data.sources.lists import in_rows, kinds_of
+from harness.data.to_events import Rows
 from harness.delimited.blocks import Reader
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")

@@ -12,7 +12,8 @@ import polars as pl
 
 from harness.core.errors import DataError, suggest
 from harness.core.frames import UNREADABLE
-from harness.data.source import Rows, Source, Wanted
+from harness.data.source import Source, Wanted
+from harness.data.to_events import Rows
 
 EVENTS = 1 << 20
 """Elements of lists that are made rows at once."""

@@ -12,7 +12,8 @@ from harness.core.errors import DataError, row_text
 from harness.core.frames import UNREADABLE
 from harness.core.unpacking import PARQUET
 from harness.data.layout import Table
-from harness.data.source import Rows, Source, Wanted, unreadable
+from harness.data.source import Source, Wanted, unreadable
+from harness.data.to_events import Rows
 
 BATCH_ROWS, LIST_ROWS = 1_000_000, 1 << 12
 """Rows that are read at once, and of those that hold lists."""

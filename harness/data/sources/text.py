@@ -17,7 +17,7 @@ from harness.core.ids import Lines
 from harness.data import _events, times
 from harness.data.layout import Table
 from harness.data.rules import nulled
-from harness.data.source import Clock, Rows, Source, Wanted
+from harness.data.source import Clock, Source, Wanted
 from harness.data.sources.header import (
     CONTROL,
     HAS,
@@ -29,7 +29,7 @@ from harness.data.sources.header import (
     opened_text,
     with_cure,
 )
-from harness.data.to_events import Met
+from harness.data.to_events import Met, Rows
 from harness.delimited import _lines, blocks, tally
 from harness.delimited._bytes import find_byte
 from harness.delimited.blocks import Block, Reader, in_order
