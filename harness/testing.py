@@ -110,7 +110,7 @@ def check_layout(layout: Layout, folder: Path | str) -> None:
     folder = Path(folder)  # text is the name of a folder that Spark alone can read
     data = load(layout.within(folder))
     if (users := layout.users) is not None:
-        described = read_attributes(replace(users, table=users.table.placed(folder)))
+        described = read_attributes(users.placed(folder))
         notes_on_ids(users, "users", described[users.id], data.user_ids)
 
 

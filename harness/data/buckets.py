@@ -107,7 +107,7 @@ class Buckets:
 
 def estimated_rows(layout: Layout) -> int:
     """Return how many rows the events of a layout have, more or less, without reading them."""
-    return sum(source.about() for table in layout.events for source in sources(table.table))
+    return sum(source.about() for table in layout.events for source in sources(table))
 
 
 @contextmanager

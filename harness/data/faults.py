@@ -55,7 +55,7 @@ class Faults:
 
 def lenient(table: Table) -> Table:
     """Return a table without the lines of text whose fields cannot be told."""
-    return replace(table, drop_bad_lines=True, key="")  # of other files that says nothing
+    return replace(table, bad_lines="drop", key="")  # of other files that says nothing
 
 
 def faults_of(table: EventTable) -> Faults:
@@ -67,7 +67,7 @@ def faults_of(table: EventTable) -> Faults:
         It cannot be read at all.
     """
     faults = Faults()
-    for source in sources(lenient(table.table)):
+    for source in sources(lenient(table)):
         source.require(table.columns)
         pattern = None if table.time is None else source.pattern(table.time, table.time_format)
         for rows in source.rows(Wanted(table.columns)):

@@ -17,11 +17,11 @@ from harness.core import cache
 from harness.core.arrays import Bool, Int32, Int64, places
 from harness.core.errors import quoted
 from harness.core.ids import Encoder
-from harness.data import attributes, dataset, zeros
+from harness.data import attributes, dataset
 from harness.data.dataset import NO_TIME, Dataset, Events, events_of, no_events, positions
 from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
-from harness.data.oddities import notes_of, oddities_of, words_of
+from harness.data.oddities import note_of_shorter, notes_of, notes_of_zeros, oddities_of, words_of
 from harness.data.ordering import merged
 from harness.data.table_files import EventReader, files_of
 
@@ -94,11 +94,11 @@ def items_of(
     if layout.id_width is not None and described is not None:
         width = layout.id_width
         # An id may be met twice; it is to be counted once.
-        notes += zeros.notes(layout, met.unique(), described, width)
+        notes += notes_of_zeros(layout, met.unique(), described, width)
         if layout.restore_zeros:
             met, described = met.str.zfill(width), described.str.zfill(width)
     elif layout.id_width is None:
-        notes += zeros.note_of_shorter(met)
+        notes += note_of_shorter(met)
     if layout.items is not None and described is not None:
         notes += attributes.notes_on_ids(layout.items, "items", described, met)
     ids, at = index_of(met, described)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from harness.core.errors import DataError, counted, printable, suggest
 from harness.core.io import PACKED, unpacked
-from harness.data import watched, zeros
+from harness.data import oddities
 from harness.data.layout import EventTable, Layout, Table
 from harness.data.naming import Part, parts_of
+from harness.data.oddities import Low, watching
 from harness.data.source import Source, in_folders
 from harness.data.sources import json_lines
 from harness.data.sources.database import database_source, kind_of
@@ -19,7 +20,6 @@ from harness.data.sources.lists import in_lists
 from harness.data.sources.parquet import frame_source, parquet_source
 from harness.data.sources.text import text_source
 from harness.data.to_events import Batch
-from harness.data.watched import Low, watching
 from harness.delimited import blocks
 from harness.delimited.stream import is_parquet
 
@@ -137,20 +137,20 @@ class EventReader:
             A file, column or value that cannot be used; a table without events.
         """
         for number, table in enumerate(self.layout.events):
-            for source in sources(table.table):
+            for source in sources(table):
                 yield from self.of(number, table, source)
             self.check(number, table)
 
     def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
         """Yield the events of one file."""
+        source.require(table.columns)
+        if self.type_columns[number] is None:
+            self.type_columns[number] = oddities.type_column(table, source.names)
         try:
-            source.require(table.columns)
-            if self.type_columns[number] is None:
-                self.type_columns[number] = watched.type_column(table, source.names)
             for batch in source.events(watching(table, source.names, source.first), self._secret):
                 yield number, self.counted(number, batch)
         except DataError as error:
-            raise zeros.also_told(error, self.layout, table, source) from error
+            raise oddities.also_of_zeros(error, self.layout, table, source.first) from error
 
     def counted(self, number: int, batch: Batch) -> Batch:
         """Count a batch of a table, and return it."""
@@ -175,18 +175,20 @@ class EventReader:
             if rows > 0:
                 none = f"none of {counted(rows, 'row')} has {_kept(table)}; check [data] where"
                 what = "\n".join([none, *_there(table)])
-            raise DataError(f"{table.table.name}: {what}")
+            raise DataError(f"{table.name}: {what}")
         if table.valid:
-            watched.refuse(self.layout, self.lows, table, rows - self.left_out[number])
+            oddities.refuse_lows(self.layout, self.lows, table, rows - self.left_out[number])
 
     def notes(self) -> Iterator[str]:
         """Yield what was left out of each table."""
         for table, rows, left_out in zip(self.layout.events, self.rows, self.left_out, strict=True):
             if left_out:
                 counts = f"{left_out:,} of {counted(rows, 'row')} left out"
-                yield f"{table.table.path.name}: {counts} (kept: {_kept(table)})"
-        yield from watched.notes_of_types(self.layout, self.type_columns)
-        yield from watched.notes(self.layout, self.lows, sum(self.rows) - sum(self.left_out))
+                yield f"{table.path.name}: {counts} (kept: {_kept(table)})"
+        yield from oddities.notes_of_types(self.layout, self.type_columns)
+        yield from oddities.notes_of_lows(
+            self.layout, self.lows, sum(self.rows) - sum(self.left_out)
+        )
 
 
 _LOOKED_AT, _SHOWN = 10_000, 5
@@ -195,9 +197,9 @@ _LOOKED_AT, _SHOWN = 10_000, 5
 
 def _there(table: EventTable) -> Iterator[str]:
     """Yield what the columns of conditions hold in the first rows of a table's first file."""
-    if table.table.remote:
+    if table.remote:
         return
-    with closing(sources(table.table)) as files:
+    with closing(sources(table)) as files:
         source = next(files)
         for condition in table.where:
             texts = source.first(condition.column, _LOOKED_AT).unique(maintain_order=True)
@@ -210,4 +212,4 @@ def _there(table: EventTable) -> Iterator[str]:
 
 
 def _kept(table: EventTable) -> str:
-    return ", ".join([*["whole lines"] * table.table.drop_bad_lines, *map(str, table.where)])
+    return ", ".join([*["whole lines"] * table.drop_bad_lines, *map(str, table.where)])

@@ -71,7 +71,7 @@ def require_files(config: Config) -> None:
         tables = zip(("[data] events", "[split] valid"), fold.layout().events, strict=True)
         for key, events in tables:
             try:
-                _ = events.table.remote or parts_of(events.table)
+                _ = events.remote or parts_of(events)
             except DataError as error:
                 where = f"{config.file}: {key}, fold {number} of {len(folds)}"
                 raise DataError(f"{where}: {error}") from error

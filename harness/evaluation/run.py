@@ -15,7 +15,6 @@ from typing import Any
 from harness.config import Config
 from harness.core.errors import printable
 from harness.core.progress import Observer, shown
-from harness.core.removed import WHOLE, removed
 from harness.core.steps import of_one
 from harness.core.workers import Workers
 from harness.evaluation import memory as memory_needs
@@ -40,7 +39,6 @@ from harness.results.run import Run
 _log = logging.getLogger(__name__)
 
 
-@removed(whole=WHOLE)
 def run(
     config: Config | Mapping[str, Any] | str | Path | None = None,
     *,

@@ -13,8 +13,8 @@ from harness.core.column_names import column_of, has_role, plain
 from harness.core.errors import UsageError, printable
 from harness.data import times
 from harness.data.conditions import as_number
+from harness.data.oddities import HITS
 from harness.data.source import Source
-from harness.data.watched import HITS
 
 _STEPS = (
     "view views viewed viewitem pageview pageviews pv productview detail click clicks clicked "

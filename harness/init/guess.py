@@ -103,7 +103,7 @@ def _table(log: Path, draft: Draft) -> Table:
     if "separator" in data:
         data["separator"] = data["separator"].replace("\\t", "\t")  # as a shell leaves it
     separator, encoding = data.get("separator", usual), data.get("encoding", "utf-8")
-    table = Table(log, separator, header, encoding, key="events")
+    table = Table(str(log), separator=separator, header=header, encoding=encoding, key="events")
     if "separator" not in data:
         separator, width = _separator(table)
         if separator != usual and width > 1:

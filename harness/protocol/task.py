@@ -189,7 +189,7 @@ def read(
 
 def refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
     """Raise UsageError where rows are to be numbered and lie in several files."""
-    numbered = [table.table for table in layout.events if table.numbered]
+    numbered = [table for table in layout.events if table.numbered]
     where = "[split]" if getattr(outer, "ties", None) == "file" else "[tune] split,"
     for table in numbered:
         if not table.remote and is_in_database(table):

@@ -104,7 +104,7 @@ def refuse_without_values(config: Config, counts: Mapping[str, Int64]) -> None:
         The `value_counts` of all users. Where nobody is evaluated, that is to be told.
     """
     users = config.layout().users
-    table = "the table of users" if users is None else users.table.name
+    table = "the table of users" if users is None else users.name
     for column, (evaluated, having, of_table) in counts.items():
         if evaluated > 0 and of_table == 0:
             raise UsageError(

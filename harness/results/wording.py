@@ -327,7 +327,7 @@ def folds_sheet(record: RunRecord) -> Sheet:
         f"fold {i:<{width}}  {set_line(fold.evaluation, short=True)}"
         for i, fold in enumerate(record.folds, 1)
     ]
-    sheet = Sheet.of(record.models, columns, heading=heading, kept=len(columns))
+    sheet = Sheet.of(record.models, columns, heading=heading)
     if first in record.chance:
         exact = [number(fold.chance[first].mean, digits) for fold in record.folds]
         sheet.rows.append(["chance (exact)", *exact, *([""] if comparison else [])])

@@ -22,14 +22,14 @@ from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import attributes, buckets, dataset, loading, parts, times
 from harness.data.event_types import EventType
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
-from harness.data.naming import Part, absolute, parts_of
+from harness.data.naming import Part, parts_of
+from harness.data.oddities import Low, type_column, watching
 from harness.data.rules import id_rule, time_rule
 from harness.data.source import Source
 from harness.data.sources.json_lines import SUFFIXES
 from harness.data.sources.parquet import frame_source
 from harness.data.table_files import EventReader, opened
 from harness.data.to_events import Batch
-from harness.data.watched import Low, type_column, watching
 from harness.delimited.stream import is_parquet
 from harness.spark.transport import Batches, attempt, mapped, narrow, to_rows
 
@@ -136,11 +136,11 @@ def _events(spark: SparkSession, table: EventTable) -> tuple[EventTable, DataFra
     """Return a table of events with the columns that are watched, and all its rows."""
     if table.numbered:
         raise UsageError(
-            f'{table.table.name}: ties = "file" needs the order of rows, and tables have none '
+            f'{table.name}: ties = "file" needs the order of rows, and tables have none '
             'with --engine spark; set [split] ties = "shuffle", or name a file that every worker '
             "sees"
         )
-    every = _whole(spark, table.table, table.columns)
+    every = _whole(spark, table, table.columns)
     return watching(table, every.columns, partial(_first, every)), every
 
 
@@ -149,7 +149,7 @@ def _texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
     from pyspark.sql import functions
 
     first = [table.id, *([] if table.since is None else [table.since])]
-    every = _whole(spark, table.table, first)
+    every = _whole(spark, table, first)
     texts = [
         (name, column(name).cast("string")) for name in dict.fromkeys([*first, *every.columns])
     ]
@@ -159,7 +159,7 @@ def _texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
 
 def items(spark: SparkSession, table: AttributeTable | None) -> pl.DataFrame | None:
     """Return an items' table that Spark alone can read; None: others are read when needed."""
-    if table is None or not table.table.remote:
+    if table is None or not table.remote:
         return None
     every = _texts(spark, table)
     pattern = _pattern(every, table.since, table.time_format)
@@ -175,7 +175,7 @@ def _checked(
     rules = [id_rule(table.id)]
     if table.since is not None:
         rules.append(time_rule(table.since, table.time_format, pattern, required=False))
-    source = spark_rows(table.table, pl.DataFrame(pl.from_arrow(texts)))
+    source = spark_rows(table, pl.DataFrame(pl.from_arrow(texts)))
     rows = source.texts(source.names, tuple(rules))
     return rows.with_columns(rule.parsed(rows[rule.column]).alias(SINCE) for rule in rules[1:])
 
@@ -223,7 +223,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
     type_columns: list[str | None] = [None] * len(tables)
     rows = 0
     for number, table in enumerate(tables):
-        if table.table.remote:
+        if table.remote:
             tables[number], every = _events(spark, table)
             type_columns[number] = type_column(table, every.columns)
             frame = every.select([column(name) for name in tables[number].columns])
@@ -231,15 +231,15 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
             by_spark[len(pieces)] = frame
             pieces.append(Piece(number, pattern=_pattern(frame, table.time, table.time_format)))
             continue
-        for part in parts_of(table.table):
-            with opened(table.table, part) as source:
+        for part in parts_of(table):
+            with opened(table, part) as source:
                 source.require(table.columns)
                 type_columns[number] = type_columns[number] or type_column(table, source.names)
                 size = source.about()
-            piece = Piece(number, absolute(part))
+            piece = Piece(number, part._replace(path=part.path.absolute()))
             starts = range(0, max(size, 1), PIECE_ROWS)
             ranges = [piece._replace(start=start, rows=PIECE_ROWS) for start in starts]
-            pieces += ranges if is_parquet(part.path) and not table.table.rows else [piece]
+            pieces += ranges if is_parquet(part.path) and not table.rows else [piece]
             rows += size
     keys = keys_of(buckets.bucket_count(rows) if count is None else count)
     layout = replace(layout, events=tuple(tables))
@@ -255,7 +255,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
         numbers = spark.range(0, len(files), 1, tasks)
         frames.append(mapped(numbers, partial(_read_files, layout, keys, files)))
     user_schema = dict[str, Any]()
-    if layout.users is not None and layout.users.table.remote:
+    if layout.users is not None and layout.users.remote:
         users, user_schema = _users(spark, layout.users, keys)
         frames.append(users)
     elif layout.users is not None:
@@ -338,11 +338,11 @@ class _Reader(EventReader):
             if part is None:
                 for rows in self._rows:
                     frame = pl.DataFrame(pl.from_arrow(rows))
-                    source = spark_rows(table.table, frame)
+                    source = spark_rows(table, frame)
                     for batch in source.events(table, self._secret, pieces[0].pattern):
                         yield number, self.counted(number, batch)
                 continue
-            with opened(table.table, part) as source:
+            with opened(table, part) as source:
                 if pieces[0].rows > 0:
                     rows = sum(piece.rows for piece in pieces)
                     source = replace(source, first_row=pieces[0].start, n_rows=rows)

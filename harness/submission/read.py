@@ -240,7 +240,7 @@ def _never_grades(name: str) -> bool:
 def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
     """Return all columns of all parts of a file, empty fields missing, and how a row is named."""
     parts = []
-    for source in sources(layout.Table(path, key=layout.LISTS)):
+    for source in sources(layout.Table(str(path), key=layout.LISTS)):
         parts.append(source.whole())
         if source.names != parts[0].columns:
             raise DataError(
@@ -273,7 +273,7 @@ def _json(
 
 def _line(path: Path, row: int) -> str:
     """Return how messages name a row of a text file: by its first line, read once more."""
-    (frame,) = (source.whole() for source in sources(layout.Table(path, key=layout.LISTS)))
+    (frame,) = (source.whole() for source in sources(layout.Table(str(path), key=layout.LISTS)))
     ends = pl.all().str.count_matches("\n", literal=True).sum()  # within quotes
     within = sum(frame.head(row).select(ends).row(0)) + "".join(frame.columns).count("\n")
     return f"line {row + 2 + within:,}"

@@ -214,7 +214,7 @@ def test_attributes_that_spark_reads_are_frames_of_each_bucket(spark: Any, tmp_p
 HEAD = "user,item,time\n"
 FAULTS: list[tuple[str, dict[str, Any], str]] = [
     (HEAD, {}, "log.csv: the table has no rows"),
-    (LOG, {"where": {"stars": {"min": 9}}}, "none of 5 rows has stars >= 9"),
+    (LOG, {"where": {"stars": {"min": 9}}}, "none of 5 rows has stars = { min = 9 }"),
     (HEAD + ",a,2020-01-01\n", {}, 'column "user": found an empty value, expected an id'),
     (HEAD + "ann,a,soon\n", {}, 'column "time": found "soon", expected an ISO time'),
     ("user,item,time,stars\nann,a,2020-01-01,many\n", {"where": {"stars": {"min": 3}}},

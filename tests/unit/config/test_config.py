@@ -165,8 +165,8 @@ def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None
         ("data", "where", {"r": {"min": 10**400}}, " r: found { min = 1"),
         ("data", "where", {"r": {"min": True, "max": [False]}},
          " r: found { min = true, max = [false] }; expected a text or "),
-        ("data", "where", {"a b": {"min": 2, "max": 1}}, ' "a b": min = 2 is above max = 1'),
-        ("data", "where", {"r": {"above": 1, "max": 1}}, " r: no number is above 1 and at "),
+        ("data", "where", {"a b": {"min": 2, "max": 1}}, ' "a b": no value is within { min = 2'),
+        ("data", "where", {"r": {"above": 1, "max": 1}}, " r: no value is within { above"),
         *(
             ("data", "where", {"r": where}, " r: found { ")
             for where in ({"empty": True}, {"above": 0, "min": 1}, {"empty": 0, "min": 1})

@@ -100,7 +100,7 @@ def test_span_and_notes_are_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (notes,) = {data.notes for data in made.datasets()}
     # From 2020-01-01, 18,262 days after 1970, to the 3rd.
     assert spans == {(18262 * DAY_US, 18264 * DAY_US)}
-    assert notes == ("log.csv: 7 of 10 rows left out (kept: stars >= 4)",)
+    assert notes == ("log.csv: 7 of 10 rows left out (kept: stars = { min = 4 })",)
 
 
 def test_a_part_ends_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

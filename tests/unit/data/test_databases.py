@@ -15,7 +15,7 @@ from event_files import log, moments, refused, rows
 from harness.config.splits import LastNSplit
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes, loading
-from harness.data.layout import AttributeTable, Table
+from harness.data.layout import AttributeTable
 from harness.data.loading import load
 from harness.data.sources import database
 from harness.protocol.task import refuse_rows_without_order
@@ -126,7 +126,7 @@ def test_values_of_sqlite_that_keep_no_ids_apart(tmp_path: Path, value: str, hel
     words = f'row 4, column "item": found {held}, which cannot tell ids apart; write ids as text'
     refused(tmp_path, f"{name}::log: {words}", events=f"{name}::log")
     with refusal(DataError, words):
-        attributes.read(AttributeTable(Table(tmp_path / f"{name}::log"), id="item"))
+        attributes.read(AttributeTable(tmp_path / f"{name}::log", id="item"))
 
 
 def test_values_of_sqlite_have_types_of_their_own(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_how_to_install_duckdb_is_said(tmp_path: Path, monkeypatch: pytest.Monke
 @KINDS
 def test_attributes_of_a_table(tmp_path: Path, kind: str) -> None:
     people = "CREATE TABLE users AS SELECT 'ann' AS \"user\", 31 AS age, NULL AS x"
-    table = Table(tmp_path / f"{write(tmp_path, kind, people)}::users")
+    table = tmp_path / f"{write(tmp_path, kind, people)}::users"
     assert attributes.read(AttributeTable(table, id="user")).rows() == [("ann", "31", None)]
 
 

@@ -144,7 +144,7 @@ def test_a_column_of_the_table_keeps_what_is_written(tmp_path: Path, text: str) 
     """Whatever stands in other lines: of 1 and 2.5 the first is no 1.0."""
     objects = ['{"item": "x", "note": 1}\n', f'{{"item": "y", "note": {text}}}\n']
     objects.append('{"item": "z", "note": 2.5}\n')
-    table = AttributeTable(Table(tmp_path / lines(tmp_path, objects)), id="item")
+    table = AttributeTable(tmp_path / lines(tmp_path, objects), id="item")
     expected = {"null": None, '"a"': "a"}.get(text, text)
     assert attributes.read(table)["note"].to_list() == ["1", expected, "2.5"]
 

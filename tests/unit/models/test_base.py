@@ -12,7 +12,7 @@ import small
 from conftest import refusal
 
 from harness.core.params import ParameterError
-from harness.data.layout import AttributeTable, Table
+from harness.data.layout import AttributeTable
 from harness.models.base import Train
 from harness.protocol.task import make_task
 from harness.testing import example_train
@@ -36,7 +36,7 @@ def test_the_matrix_counts_events() -> None:
 
 def test_a_file_may_have_its_ids_anywhere(tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("genre,id,price\nspa,a,1\n,b,2\n", encoding="utf-8")
-    table = AttributeTable(Table(tmp_path / "items.csv"), id="id")
+    table = AttributeTable(tmp_path / "items.csv", id="id")
     train = example_train()
     items = replace(train, dataset=replace(train.dataset, items_table=table)).items_table
     assert items.columns == ["id", "genre", "price"]
@@ -142,7 +142,7 @@ def test_a_column_of_users_is_read_once(tmp_path: Path) -> None:
     file = tmp_path / "users.csv"
     file.write_text("user,sex\nann,f\nbob,m\n", encoding="utf-8")
     train = example_train()
-    table = AttributeTable(Table(file), id="user")
+    table = AttributeTable(file, id="user")
     train = replace(train, dataset=replace(train.dataset, users_table=table))
     sexes = ["f", "m", None, None, None, None]
     assert train.user_attribute("sex").to_list() == sexes
