@@ -68,37 +68,6 @@ def times(
                 left[row] = not moment(&buffer[start], length, form, between, &found[row])
 
 
-def label(
-    const uint8_t[::1] buffer,
-    const int64_t[:] starts,
-    const int64_t[:] stops,
-    const uint8_t[::1] texts,
-    const int64_t[::1] ends,
-    int32_t[::1] found,
-):
-    """Write which of some texts each field is, -1 where it is none of them.
-
-    Parameters
-    ----------
-    texts : uint8 array
-        The texts, one behind the other, and PAD bytes.
-    ends : int64 array, one more than there are texts
-        Where each begins, and the end.
-    """
-    cdef Py_ssize_t row, start, length, at, last = -1, n = ends.shape[0] - 1
-    for at in range(n):
-        check(texts, ends[at], ends[at + 1])
-    with nogil:
-        for row in range(starts.shape[0]):
-            start, length = starts[row], stops[row] - starts[row]
-            check(buffer, start, start + length)
-            if last < 0 or not is_text(buffer, start, length, texts, ends, last):
-                last = n - 1
-                while last >= 0 and not is_text(buffer, start, length, texts, ends, last):
-                    last -= 1
-            found[row] = last
-
-
 def core(
     const int64_t[::1] starts,
     const int32_t[::1] item,
@@ -145,20 +114,6 @@ def core(
                     if noted:
                         kept[at] = 1
     return users, events
-
-
-cdef inline bint is_text(
-    const uint8_t[::1] buffer,
-    Py_ssize_t start,
-    Py_ssize_t length,
-    const uint8_t[::1] texts,
-    const int64_t[::1] ends,
-    Py_ssize_t at,
-) noexcept nogil:
-    """Return whether a field is one of the texts."""
-    if length != ends[at + 1] - ends[at]:
-        return False
-    return length == 0 or same(&buffer[start], &texts[ends[at]], length)
 
 
 cdef inline bint number(

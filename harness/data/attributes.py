@@ -9,7 +9,7 @@ from harness.core.params import ParameterError
 from harness.data import times
 from harness.data.layout import AttributeTable
 from harness.data.oddities import without_zeros
-from harness.data.source import id_rule, time_rule
+from harness.data.rules import id_rule, time_rule
 from harness.data.table_files import sources
 
 _LOST_ZEROS = "lost if ids are saved as numbers: write ids as text in both files"

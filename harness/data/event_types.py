@@ -13,7 +13,7 @@ from harness.core.errors import DataError
 from harness.data import dataset
 from harness.data.dataset import Events
 from harness.data.layout import EventTable, Layout
-from harness.data.source import MOST_LABELS, Batch, too_many_labels
+from harness.data.to_events import MOST_LABELS, Batch, too_many_labels
 
 Codes = npt.NDArray[np.uint8]
 

@@ -51,7 +51,7 @@ class Low(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Floats) -> Low:
-        """Return it by the numbers of events; see `harness.data.source.Batch`."""
+        """Return it by the numbers of events; see `harness.data.to_events.Batch`."""
         lowest = float(np.fmin.reduce(numbers, initial=math.inf))
         events = 0 if lowest > 0 else int(np.count_nonzero(numbers <= 0))
         return cls(events, lowest, bool(np.isnan(numbers).any()), bool((numbers == np.inf).any()))

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 from harness.core.errors import DataError, counted, printable, suggest
 from harness.core.io import PACKED, unpacked
-from harness.data import json_source, oddities
-from harness.data.database_source import kind_of, source_of
-from harness.data.frame_source import PartitionedText
-from harness.data.json_source import JsonLinesSource
+from harness.data import oddities
 from harness.data.layout import EventTable, Layout, Table
-from harness.data.lazy_source import GivenSource
-from harness.data.lists import ParquetLists
 from harness.data.naming import Part, parts_of
 from harness.data.oddities import Low, watching
-from harness.data.parquet_source import ParquetSource
-from harness.data.source import Batch, Source
-from harness.data.text_source import TextSource
+from harness.data.source import Source, in_folders
+from harness.data.sources import json_lines
+from harness.data.sources.database import database_source, kind_of
+from harness.data.sources.json_lines import json_source
+from harness.data.sources.lists import in_lists
+from harness.data.sources.parquet import frame_source, parquet_source
+from harness.data.sources.text import text_source
+from harness.data.to_events import Batch
 from harness.delimited import blocks
 from harness.delimited.stream import is_parquet
 
@@ -37,7 +37,7 @@ def sources(table: Table) -> Generator[Source, None, None]:
     """
     for part in parts_of(table):
         if table.frame is not None:
-            yield GivenSource(table, table.frame)
+            yield frame_source(table, table.frame)
             continue
         with opened(table, part) as source:
             yield source
@@ -45,37 +45,32 @@ def sources(table: Table) -> Generator[Source, None, None]:
 
 @contextmanager
 def opened(table: Table, part: Part) -> Iterator[Source]:
-    """Yield a file of a table; see `sources`."""
+    """Yield a file of a table, with the columns that the names of its folders say."""
     path = part.path
-    kind = kind_of(path)
-    if part.inside is not None or kind is not None:
+    plain = path.with_suffix("") if path.suffix in PACKED else path
+    if part.inside is not None or kind_of(path) is not None:
         _refuse_of_text(table, path, "a database")
         if table.rows:
             raise DataError(
                 f"{path}: [data] rows works with JSON lines and Parquet only; remove it"
             )
-        yield source_of(table, part)
-        return
-    plain = path.with_suffix("") if path.suffix in PACKED else path
-    if is_parquet(path):  # whatever its name is
+        yield database_source(table, part)
+    elif (whatever_its_name := is_parquet(path)) or plain.suffix.lower() == ".parquet":
         _refuse_of_text(table, path, "Parquet")
-        yield _parquet(table, path, part)
-    elif plain.suffix.lower() == ".parquet":
-        _refuse_of_text(table, path, "Parquet")
-        with unpacked(path, table.cap) as file:
-            yield _parquet(table, file, part)
-    elif plain.suffix.lower() in json_source.SUFFIXES:
+        file = nullcontext(path) if whatever_its_name else unpacked(path, table.cap)
+        with file as unpacked_path:
+            source = in_folders(parquet_source(table, unpacked_path, path), part.partition)
+            yield in_lists(source) if table.rows else source
+    elif plain.suffix.lower() in json_lines.SUFFIXES:
         _refuse_of_text(table, path, "JSON lines")
-        yield JsonLinesSource(table, part)
+        yield in_folders(json_source(table, path), part.partition)
     elif table.rows:
         raise DataError(
             f"{path}: [data] rows names lists, which only JSON lines (.jsonl) and Parquet have; "
             "remove it for other files"
         )
-    elif part.partition:
-        yield PartitionedText(table, path, part.partition)
     else:
-        yield TextSource(table, path)
+        yield in_folders(text_source(table, path), part.partition)
 
 
 def _refuse_of_text(table: Table, path: Path, kind: str) -> None:
@@ -93,11 +88,6 @@ def _refuse_of_text(table: Table, path: Path, kind: str) -> None:
             raise DataError(
                 f"{path}: {table.named(key)} is for text files, but this is {kind}; remove it"
             )
-
-
-def _parquet(table: Table, plain: Path, part: Part) -> Source:
-    source = ParquetSource(table, plain, part)
-    return ParquetLists(source) if table.rows else source
 
 
 def files_of(table: Table) -> list[Path]:
@@ -163,10 +153,7 @@ class EventReader:
             raise oddities.also_of_zeros(error, self.layout, table, source.first) from error
 
     def counted(self, number: int, batch: Batch) -> Batch:
-        """Return what is within the times of a table, and count it."""
-        for condition in self.layout.events[number].where:
-            if condition.of_time:
-                batch = batch.within(condition.since, condition.until)
+        """Count a batch of a table, and return it."""
         read = len(batch.time) + batch.left_out
         self.rows[number] += read
         self.left_out[number] += batch.left_out

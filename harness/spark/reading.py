@@ -21,14 +21,16 @@ from harness.core.errors import UsageError
 from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import attributes, buckets, dataset, loading, parts, times
 from harness.data.event_types import EventType
-from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
-from harness.data.lazy_source import GivenSource
 from harness.data.naming import Part, parts_of
 from harness.data.oddities import Low, type_column, watching
-from harness.data.parquet_source import ParquetSource
-from harness.data.source import Batch, id_rule, time_rule
+from harness.data.rules import id_rule, time_rule
+from harness.data.source import Source
+from harness.data.sources.json_lines import SUFFIXES
+from harness.data.sources.parquet import frame_source
 from harness.data.table_files import EventReader, opened
+from harness.data.to_events import Batch
+from harness.delimited.stream import is_parquet
 from harness.spark.transport import Batches, attempt, mapped, narrow, to_rows
 
 if TYPE_CHECKING:
@@ -56,22 +58,10 @@ _COMPRESSED = (".gz", ".bz2", ".zst")
 # What Spark reads.
 
 
-class SparkRows(GivenSource):
-    """Rows that Spark has read: how times are written is known, where a row stands is not."""
-
-    shown: Any  # the name as it was given: a path would change a URI
-
-    def __init__(self, table: Table, frame: pl.DataFrame, pattern: str | None = None) -> None:
-        super().__init__(table, frame)
-        self.shown, self._pattern = table.name, pattern
-
-    def pattern(self, column: str, time_format: str) -> str | None:
-        """Return how the times of the whole table are written."""
-        return self._pattern
-
-    def row(self, row: int) -> str:
-        """Return how messages name a row."""
-        return "a row"
+def spark_rows(table: Table, frame: pl.DataFrame) -> Source:
+    """Return rows that Spark has read: where one stands in the table is not known."""
+    # The name as it was given: a path would change a URI.
+    return replace(frame_source(table, frame), shown=table.name, place=lambda row: "a row")
 
 
 def column(name: str) -> Column:
@@ -97,7 +87,7 @@ def _whole(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFra
     else:
         frame = _text(spark, table) if plain.endswith(_TEXT) else spark.read.parquet(name)
     empty = pl.DataFrame(schema=dict.fromkeys(frame.columns, pl.String))
-    SparkRows(table, empty).require(tuple(columns))
+    spark_rows(table, empty).require(columns)
     return frame
 
 
@@ -185,7 +175,7 @@ def _checked(
     rules = [id_rule(table.id)]
     if table.since is not None:
         rules.append(time_rule(table.since, table.time_format, pattern, required=False))
-    source = SparkRows(table, pl.DataFrame(pl.from_arrow(texts)))
+    source = spark_rows(table, pl.DataFrame(pl.from_arrow(texts)))
     rows = source.texts(source.names, tuple(rules))
     return rows.with_columns(rule.parsed(rows[rule.column]).alias(SINCE) for rule in rules[1:])
 
@@ -244,13 +234,12 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
         for part in parts_of(table):
             with opened(table, part) as source:
                 source.require(table.columns)
-                is_plain = isinstance(source, ParquetSource) and source.plain == source.shown
                 type_columns[number] = type_columns[number] or type_column(table, source.names)
                 size = source.about()
             piece = Piece(number, part._replace(path=part.path.absolute()))
             starts = range(0, max(size, 1), PIECE_ROWS)
             ranges = [piece._replace(start=start, rows=PIECE_ROWS) for start in starts]
-            pieces += ranges if is_plain else [piece]
+            pieces += ranges if is_parquet(part.path) and not table.rows else [piece]
             rows += size
     keys = keys_of(buckets.bucket_count(rows) if count is None else count)
     layout = replace(layout, events=tuple(tables))
@@ -349,14 +338,14 @@ class _Reader(EventReader):
             if part is None:
                 for rows in self._rows:
                     frame = pl.DataFrame(pl.from_arrow(rows))
-                    spark_rows = SparkRows(table, frame, pieces[0].pattern)
-                    for batch in spark_rows.events(table, self._secret):
+                    source = spark_rows(table, frame)
+                    for batch in source.events(table, self._secret, pieces[0].pattern):
                         yield number, self.counted(number, batch)
                 continue
             with opened(table, part) as source:
-                if isinstance(source, ParquetSource) and pieces[0].rows > 0:
-                    size = sum(piece.rows for piece in pieces)
-                    source.only(first=pieces[0].start, rows=size)
+                if pieces[0].rows > 0:
+                    rows = sum(piece.rows for piece in pieces)
+                    source = replace(source, first_row=pieces[0].start, n_rows=rows)
                 yield from self.of(number, table, source)
 
 

@@ -17,7 +17,6 @@ from harness.core.errors import DataError, printable, row_text, suggest
 from harness.data import layout
 from harness.data.conditions import BOOLEANS
 from harness.data.table_files import sources
-from harness.data.text_source import TextSource
 from harness.delimited.stream import Refused, opened
 from harness.metrics.inputs.cells import number_text
 from harness.metrics.inputs.frame import Table, accept
@@ -252,7 +251,7 @@ def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
         frame = pl.concat(parts)
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path}: its files hold columns of different types ({error})") from error
-    of_text = isinstance(source, TextSource) and len(parts) == 1
+    of_text = not source.kinds and len(parts) == 1
     return frame, partial(_line, path) if of_text else row_text
 
 

@@ -22,10 +22,11 @@ from event_files import moments, of
 from harness.core import cache
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
-from harness.data import buckets, database_source, loading, parts
+from harness.data import buckets, loading, parts
 from harness.data.buckets import Buckets, prepared
 from harness.data.dataset import DAY_US
 from harness.data.layout import Layout
+from harness.data.sources import database
 from harness.delimited import blocks
 
 pytestmark = pytest.mark.usefixtures("at_once")
@@ -114,7 +115,7 @@ def test_a_part_ends_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_broken_conversion_starts_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This view has its rows in another order each time: none of the first try may be kept."""
-    monkeypatch.setattr(database_source, "ROWS", 10)
+    monkeypatch.setattr(database, "ROWS", 10)
     monkeypatch.setattr(parts, "PART_ROWS", 10)
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
         connection.execute("CREATE TABLE sales (user, item, time)")

@@ -14,10 +14,10 @@ from event_files import log, moments, refused, rows
 
 from harness.config.splits import LastNSplit
 from harness.core.errors import DataError, UsageError
-from harness.data import attributes, database_source, loading
-from harness.data.layout import AttributeTable, Table
+from harness.data import attributes, loading
+from harness.data.layout import AttributeTable
 from harness.data.loading import load
-from harness.data.table_files import sources
+from harness.data.sources import database
 from harness.protocol.task import refuse_rows_without_order
 
 UUID = "00000000-0000-0000-0000-000000000001"
@@ -50,7 +50,7 @@ def duckdb_of(folder: Path, user: str, time: str = "TIMESTAMP '1970-01-02'") -> 
 def test_events_of_tables_and_views_and_of_names_with_quotes(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_source, "ROWS", 2)  # of three
+    monkeypatch.setattr(database, "ROWS", 2)  # of three
     name = write(
         tmp_path,
         kind,
@@ -183,10 +183,11 @@ def test_nothing_is_written_or_unlocked(tmp_path: Path, kind: str) -> None:
     statements = ["DROP TABLE log", "INSERT INTO log VALUES ('a', 1, '')"]
     if kind == "duckdb":
         statements += [f"ATTACH '{tmp_path / 'new.db'}' AS x", "SET enable_external_access = true"]
-    source: Any
-    (source,) = sources(Table(tmp_path / f"{name}::log"))
     for statement in statements:
-        with refusal(DataError, "cannot be read by"), source.connected() as connection:
+        with (
+            refusal(DataError, "cannot be read by"),
+            database.connected(tmp_path / name, Path("log")) as connection,
+        ):
             connection.execute(statement)
     assert (tmp_path / name).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [name]

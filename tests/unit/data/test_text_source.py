@@ -19,8 +19,8 @@ from harness.core.errors import DataError, UsageError
 from harness.data import times
 from harness.data.layout import Table
 from harness.data.loading import load
+from harness.data.sources.text import FORMS
 from harness.data.table_files import sources
-from harness.data.text_source import FORMS
 from harness.delimited import blocks
 
 EPOCH = datetime(1970, 1, 1)
