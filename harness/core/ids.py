@@ -31,10 +31,10 @@ _SEEDS = secrets.randbits(64), secrets.randbits(64)
 
 
 def hashes_of(column: str) -> tuple[pl.Expr, pl.Expr]:
-    """Return the two hashes of a text column, as expressions that the reader works out."""
+    """Return the two hashes of a column's texts, as expressions that the reader works out."""
     import polars as pl  # slow to import
 
-    first, second = (pl.col(column).hash(seed) for seed in _SEEDS)
+    first, second = (pl.col(column).cast(pl.String).hash(seed) for seed in _SEEDS)
     return first, second
 
 
