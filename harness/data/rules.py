@@ -101,15 +101,16 @@ def shown(value: str | None) -> str:
     return f'"{cut}"' if cut.isprintable() else repr(cut)
 
 
-def rows_key(column: str) -> str:
-    """Return how to say that a column holds lists of rows.
+def rows_key(*columns: str) -> str:
+    """Return how to say that columns hold lists of rows.
 
     Examples
     --------
     >>> rows_key("events")
     'rows = "events" under [data]'
     """
-    return f"rows = {json.dumps(column, ensure_ascii=False)} under [data]"
+    lists = columns[0] if len(columns) == 1 else columns
+    return f"rows = {json.dumps(lists, ensure_ascii=False)} under [data]"
 
 
 def id_rule(

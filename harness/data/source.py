@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
 from harness.data.rules import FieldRule, first_fault, rows_key
 from harness.data.sources.header import separator_hint, unnamed
-from harness.data.to_events import Batch, Rows, refuse_float_ids, rules_of, to_events
+from harness.data.to_events import Batch, Rows, refuse_float_ids, refuse_types, rules_of, to_events
 
 _PACKED = 5
 """How often longer a packed file is than what it is packed in, about."""
@@ -98,9 +99,9 @@ class Source:
                 continue
             hint = "" if self.kinds else separator_hint(self.table, self.names)
             hint = hint or self._nearest(name)
-            unknown = set(columns).isdisjoint(self.names) and not self.kinds
-            if not hint and unknown and self.table.header is None:
-                hint = unnamed(self.table)
+            is_text = not self.kinds and self.names  # a file of JSON may be empty
+            if not hint and is_text and set(columns).isdisjoint(self.names):
+                hint = unnamed(self.table) if self.table.header is None else ""
             raise DataError(
                 f'{self.shown}: {self.header}no column "{name}"; '
                 f"{self.holder} has: {', '.join(self.names)}" + (f"\n{hint}" if hint else "")
@@ -153,10 +154,10 @@ class Source:
             read; the message names file, line, column and value.
         """
         ids = [rule.column for rule in rules if rule.parse is None]
+        for name in ids:
+            refuse_float_ids(self.shown, name, self.kinds.get(name, pl.String()))
         frames, start = [pl.DataFrame(schema=dict.fromkeys(columns, pl.String()))], 0
         for rows in self.rows(Wanted(columns, ids=ids, compared=columns)):
-            for name in ids:
-                refuse_float_ids(self.shown, name, rows.frame.schema[name])
             try:
                 frame = rows.frame.select(pl.col(columns).cast(pl.String))
             except UNREADABLE as error:
@@ -173,6 +174,8 @@ class Source:
 
         `secret` makes keys of ids; `pattern` is how times are written, by default as the first.
         """
+        if self.kinds:
+            refuse_types(self.shown, table, self.kinds)
         if pattern is None and table.time is not None:
             pattern = self.pattern(table.time, table.time_format)
         kinds = [] if table.kind is None else [table.kind]
@@ -198,7 +201,8 @@ class Source:
                 texts = [] if rows.as_text is None else rows.as_text().get_columns()
                 frame = rows.frame.with_columns(texts)
                 rules = rules_of(table, frame.schema, pattern)
-                self._refuse_faults(replace(rows, frame=frame), rules, table.where, start)
+                with suppress(*UNREADABLE):  # a column that has no texts
+                    self._refuse_faults(replace(rows, frame=frame), rules, table.where, start)
                 raise unreadable(self.shown, error) from error
             if len(batch.time) + batch.left_out > 0:
                 yield batch
@@ -221,10 +225,10 @@ class Source:
             raise DataError(f"{self.shown}: {self.place(place)}{says}")
 
 
-def unreadable(shown: object, error: Exception | None) -> DataError:
+def unreadable(shown: object, error: Exception | None, hint: str = "") -> DataError:
     """Return what is said of a file that Polars cannot read."""
     reason = "a value is empty" if error is None else str(error).strip().splitlines()[0]
-    return DataError(f"{shown}: cannot be read: {reason}")
+    return DataError(f"{shown}: cannot be read: {reason}{hint}")
 
 
 def in_folders(source: Source, partition: Sequence[tuple[str, str | None]]) -> Source:

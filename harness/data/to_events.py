@@ -58,15 +58,15 @@ class Rows:
     Attributes
     ----------
     frame : polars.DataFrame
-        All columns; of ids that have keys alone, whether there is one.
+        All columns; of ids in text that are wanted as keys alone, whether there is one.
     lines : int64 array, optional
         The place of each in the file, from 1; None: one behind the other.
     left_out, bytes : int
         Lines between them that are left out, and the length of the text of all.
     ids : mapping of column to Met
-        Keys of text files.
+        Keys, where the file gives them.
     as_text : callable, optional
-        Returns all columns as text, where the frame has not.
+        Returns all columns of a text file, where the frame has marks in place of ids.
     """
 
     frame: pl.DataFrame
@@ -136,12 +136,12 @@ def to_events(
     polars.exceptions.PolarsError
         A text is no number in a column that is bounded.
     """
-    _refuse_types(name, table, rows.frame.schema)
+    refuse_types(name, table, rows.frame.schema)
     frame, kept = rows.frame, np.arange(rows.frame.height)
     held = frame.select(all_hold(table.where, frame.schema)).to_series() if table.where else None
     if held is not None and not held.all():
         frame, kept = frame.filter(held), kept[held.to_numpy()]
-    wanted = dict(_columns(name, table, frame, rows.ids, pattern))
+    wanted = dict(_columns(name, table, frame, rows.as_text is not None, pattern))
     columns = {key: one for key, one in wanted.items() if isinstance(one, pl.Series)}
     if len(columns) < len(wanted):  # of a block of text there may be nothing to work out
         rest = frame.select(one.alias(key) for key, one in wanted.items() if key not in columns)
@@ -195,14 +195,14 @@ def _columns(
     name: object,
     table: EventTable,
     frame: pl.DataFrame,
-    keyed: Mapping[str, Met],
+    is_marked: bool,
     pattern: str | None,
 ) -> Iterator[tuple[str, pl.Expr | pl.Series]]:
     """Yield what a batch takes of a frame; null where nothing stands, or what cannot be read."""
     kinds = frame.schema
     for role, column in zip(_IDS, (table.user, table.item), strict=True):
-        made = column in keyed and kinds[column] == pl.Boolean
-        yield role, frame[column] if made else pl.col(column).cast(pl.String)
+        marks = is_marked and kinds[column] == pl.Boolean  # whether there is an id
+        yield role, frame[column] if marks else pl.col(column).cast(pl.String)
     yield dataset.TIME, _time(name, table, frame, pattern)
     if table.kind is not None:
         yield dataset.KIND, pl.col(table.kind)
@@ -259,8 +259,9 @@ def _labels(name: object, column: str, kinds: pl.Series) -> tuple[pl.Series, lis
         values = kinds.unique().sort()
         names, codes = values.cast(pl.String), values.search_sorted(kinds)
     else:
-        names = kinds.cast(pl.String).unique().sort()
+        names = kinds.cast(pl.String).unique(maintain_order=True)
         if len(names) <= MOST_LABELS:
+            names = names.sort()
             codes = kinds.cast(pl.String).cast(pl.Enum(names)).to_physical()
     if len(names) > MOST_LABELS:
         raise DataError(too_many_labels(name, column, names.to_list()))
@@ -277,6 +278,7 @@ def too_many_labels(name: object, column: str, names: Sequence[str]) -> str:
 
 
 _WORDS = {"Date": "dates", "Datetime": "dates with times", "List": "lists", "Array": "lists"}
+_WORDS |= {"Duration": "lengths of time", "Time": "times of a day"}
 _WORDS |= {"Struct": "records", "Binary": "bytes", "Float64": "floats", "Float32": "floats"}
 
 
@@ -285,7 +287,7 @@ def in_words(kind: pl.DataType) -> str:
     return _WORDS.get(kind.base_type().__name__, f"{kind} values")
 
 
-def _refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
+def refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
     """Raise DataError where a column is of a type that it cannot have."""
     for column in (table.user, table.item):
         refuse_float_ids(name, column, kinds[column])
@@ -294,6 +296,12 @@ def _refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
         kind = kinds[column]
         if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
             raise DataError(f'{name}: column "{column}" holds {in_words(kind)}; expected numbers')
+    if table.time is not None and isinstance(kinds[table.time], (pl.List, pl.Array)):
+        lists = [*table.rows, table.time]
+        raise DataError(
+            f'{name}: column "{table.time}" holds lists; expected times; '
+            f"{rows_key(*lists)} makes one row per element"
+        )
     kind = pl.Null() if table.kind is None else kinds[table.kind]
     if kind.is_nested() or kind == pl.Binary:
         raise DataError(

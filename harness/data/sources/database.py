@@ -14,7 +14,7 @@ from harness.core.errors import DataError, suggest
 from harness.data.layout import Table
 from harness.data.naming import INSIDE, Part
 from harness.data.source import Source, Wanted
-from harness.data.to_events import Rows, refuse_float_ids
+from harness.data.to_events import Rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -201,9 +201,6 @@ def _duckdb_batches(
 def _duckdb_rows(
     connection: duckdb.DuckDBPyConnection, shown: Path, place: str, wanted: Wanted
 ) -> Iterator[Rows]:
-    kinds = _duckdb_kinds(connection, place)
-    for name in wanted.ids:
-        refuse_float_ids(shown, name, kinds[name])
     for batch in _duckdb_batches(connection, place, wanted.every):
         yield Rows(pl.DataFrame(pl.from_arrow(batch)))
 

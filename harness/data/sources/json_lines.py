@@ -55,6 +55,8 @@ def json_source(table: Table, shown: Path) -> Source:
     kinds = kinds_of(shown, fields, table.rows)
     own = {name for name in kinds if name in fields}
     rows = partial(_rows, table, shown, own)
+    # What is a number in the first lines may be text in others.
+    kinds = {name: kind if kind.is_nested() else pl.String() for name, kind in kinds.items()}
     return Source(table, shown, list(kinds), rows, kinds, place="line {}".format)
 
 

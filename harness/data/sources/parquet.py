@@ -14,12 +14,13 @@ from harness.core.ids import hashes_of
 from harness.core.unpacking import PARQUET
 from harness.data.layout import Table
 from harness.data.source import Source, Wanted, unreadable
-from harness.data.to_events import Met, Rows, refuse_float_ids
+from harness.data.to_events import Met, Rows
 
 BATCH_ROWS, LIST_ROWS = 1_000_000, 1 << 12
 """Rows that are read at once, and of those that hold lists."""
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 """Bytes that no text has, and any Parquet file."""
+_COPY = "; copy or write it again"
 
 
 def parquet_source(table: Table, plain: Path, shown: Path) -> Source:
@@ -42,8 +43,7 @@ def parquet_source(table: Table, plain: Path, shown: Path) -> Source:
                 f"{shown}: not a Parquet file; it looks like text. Rename it {name}, also in the "
                 "config or the command"
             ) from error
-        reason = str(error).strip().splitlines()[0]
-        raise DataError(f"{shown}: cannot be read as a table: {reason}") from error
+        raise unreadable(shown, error, _COPY) from error
     rows, size = partial(_rows, frame, table, shown), partial(_size, frame)
     return Source(table, shown, list(kinds), rows, kinds, size=size)
 
@@ -65,8 +65,6 @@ def frame_source(table: Table, frame: pl.DataFrame) -> Source:
 
 def _rows(frame: pl.LazyFrame, table: Table, shown: Path, wanted: Wanted) -> Iterator[Rows]:
     ids = () if wanted.secret is None else dict.fromkeys(wanted.ids)
-    for name in ids:
-        refuse_float_ids(shown, name, frame.collect_schema()[name])
     keys = {name: (f"\0{name} 0", f"\0{name} 1") for name in ids}
     hashes = [  # which Polars works out while the rows before are coded
         each.alias(key)
@@ -84,7 +82,7 @@ def _rows(frame: pl.LazyFrame, table: Table, shown: Path, wanted: Wanted) -> Ite
             }
             yield Rows(batch.select(wanted.every), ids=met)
     except UNREADABLE as error:
-        raise unreadable(shown, error) from error
+        raise unreadable(shown, error, _COPY) from error
 
 
 def _size(frame: pl.LazyFrame) -> int:

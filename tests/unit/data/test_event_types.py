@@ -4,7 +4,7 @@ import gzip
 import sqlite3
 import tomllib
 from contextlib import closing
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -212,10 +212,41 @@ def test_texts_that_are_left_out_need_be_no_numbers(tmp_path: Path, events: str)
         read(tmp_path, f"{log}ann,a,2020-01-01,view,five\n", **keys)
 
 
+def test_true_and_false_are_ids(tmp_path: Path) -> None:
+    columns = {"user": [True, False], "item": [False, False], "time": "2020-01-01"}
+    pl.DataFrame(columns).write_parquet(tmp_path / "x.parquet")
+    data = read(tmp_path, events="x.parquet")
+    assert (data.user_ids.to_list(), data.item_ids.to_list()) == (["false", "true"], ["false"])
+    for column in ("user", "item"):
+        pl.DataFrame(columns | {column: [True, None]}).write_parquet(tmp_path / "x.parquet")
+        with refusal(DataError, f'x.parquet: row 2, column "{column}": found an empty value'):
+            read(tmp_path, events="x.parquet")
+
+
+@pytest.mark.parametrize(
+    ("column", "held", "keys", "words"),
+    [
+        ("time", timedelta(1), {}, "cannot be read: casting from Duration"),
+        ("time", [date(2020, 1, 1)], {"rows": "item"}, 'expected times; rows = ["item", "time"]'),
+        ("stars", timedelta(1), {"value": "stars"}, '"stars" holds lengths of time; expected num'),
+        ("stars", [1], {"where": {"stars": ["1"]}}, "cannot be read: cannot cast List"),
+    ],
+)
+def test_columns_of_other_types(
+    tmp_path: Path, column: str, held: Any, keys: Any, words: str
+) -> None:
+    row = {"user": "ann", "item": ["a"] if "rows" in keys else "a", "time": date(2020, 1, 1)}
+    pl.DataFrame([row | {column: held}]).write_parquet(tmp_path / "x.parquet")
+    with refusal(DataError, "x.parquet: ", words):
+        read(tmp_path, events="x.parquet", **keys)
+
+
 @BOTH
 def test_a_column_of_ids_is_no_column_of_event_types(tmp_path: Path, events: str) -> None:
     log = THREE + "".join(f"u,i{n},2020-01-01\n" for n in range(300))
-    with refusal(DataError, f'{events}: column "item" holds more than 255 event types ("i0", "i1'):
+    with refusal(
+        DataError, f'{events}: column "item" holds more than 255 event types ("i0", "i1", "i2'
+    ):
         read(tmp_path, log, kind="item", events=events)
 
 
