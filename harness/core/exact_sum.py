@@ -119,26 +119,12 @@ def _added(first: Any, second: Any) -> Any:
 def weight_slices(
     item: Int32, weight: Floats, n_items: int, block: int = 1 << 30
 ) -> dict[str | int, Int64]:
-    """Return each item's exact sum of weights, as fixed-point numbers in slices of 32 bits.
+    """Return each item's exact sum of weights, finite and from 0, in slices of 32 bits.
 
-    Slices of parts of the events `add` up to those of all: up to 2^31 parts, as a slice of one is
-    below 2^32 and int64 holds so many of them.
+    The sum is Σ over keys s of slice s times 2^(32 s); slices that would be 0 are not there. Slices
+    of up to 2^31 parts of the events `add` up to those of all, as int64 holds so many numbers below
+    2^32; so many weights, too, are added up before slices are carried, or a smaller `block`.
 
-    Parameters
-    ----------
-    item : int32 array, (n,)
-    weight : float64 array, (n,)
-        Finite, from 0.
-    block : int
-        Weights that are added up before slices are carried: int64 holds 2^31 numbers below 2^32.
-
-    Returns
-    -------
-    dict of int to int64 array, (n_items,)
-        The sum is Σ over keys s of slice s times 2^(32 s); slices that would be 0 are not there.
-
-    Examples
-    --------
     >>> slices = weight_slices(np.array([0, 0, 1]), np.array([0.5, 3.0, 1.0]), 2)
     >>> {key: of.tolist() for key, of in slices.items()}  # 3.5 = 3 + 2^31 · 2^−32
     {-1: [2147483648, 0], 0: [3, 1]}

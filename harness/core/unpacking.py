@@ -31,18 +31,10 @@ _NO_ARCHIVE = (*_DAMAGED, LookupError, OSError, RuntimeError, ValueError, struct
 
 
 class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
-    """A file that cannot be read.
+    """A file that cannot be read: the fault, what was found, and in which line, from 1.
 
-    Attributes
-    ----------
-    fault : str
-        Of a packed file ``members``: other files are in it than expected; ``large``: it unpacks to
-        too much; ``damaged``; ``kind``: it is packed in another way. Of any file ``missing``,
-        ``folder``, ``closed``, ``empty``, ``endless``, ``encoding``, ``json``.
-    value : str
-        What was found.
-    line : int, optional
-        Where, from 1, if that is known.
+    Faults of a packed file are ``members``, ``large``, ``damaged`` and ``kind``; of any file
+    ``missing``, ``folder``, ``closed``, ``empty``, ``endless``, ``encoding`` and ``json``.
     """
 
     exit_status = 1
@@ -54,21 +46,11 @@ class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
 
 @dataclass(frozen=True)
 class Cap:
-    """How much a file may unpack to.
+    """How much a file may unpack to, in bytes."""
 
-    Attributes
-    ----------
-    free : int
-        Bytes that any file may unpack to, however small it is.
-    most : int
-        Bytes that no file may unpack to, however large it is.
-    cure : str
-        What to do where a file is larger and should be.
-    """
-
-    free: int
-    most: int
-    cure: str
+    free: int  # however small it is
+    most: int  # however large it is
+    cure: str  # what to do where a file is larger and should be
 
     def of(self, packed: int) -> int:
         """Return how many bytes may come of so many packed ones."""
@@ -100,10 +82,7 @@ def kind(first: bytes) -> str:
 def content(raw: io.FileIO, packed_in: str, size: int, cap: Cap) -> Iterator[BinaryIO]:
     """Yield what a packed file of `size` bytes holds, ``gz`` or ``zip``; `raw` is at its beginning.
 
-    Raises
-    ------
-    Refused
-        It is damaged, holds other than one file, or unpacks to too much; also while it is read.
+    Raise Refused where it cannot be read, or unpacks to too much; also while it is read.
     """
     try:
         if packed_in == "gz":
