@@ -53,18 +53,16 @@ def as_argument(path: Path) -> str:
 
 def find(path: Path) -> Path:
     """Return `path`, or its .gz or .zip sibling where only that is there; else raise DataError."""
-    if not path.name:
-        raise DataError(f"{path}: not a file; name a file under [data]")
-    for candidate in spellings(path):
-        try:
+    try:
+        for candidate in spellings(path):
             if candidate.is_file() or candidate.is_dir():
                 return candidate
             if candidate.exists():
                 raise DataError(f"{candidate}: not a file on disk; write it to a file first")
-        except (OSError, ValueError) as error:  # a name too long, or with a NUL
-            raise DataError(
-                f"{printable(str(path))[:200]}: not a possible file name ({error})"
-            ) from error
+    except (OSError, ValueError) as error:  # a name too long, with a NUL, or none: a whole disk
+        raise DataError(
+            f"{printable(str(path))[:200]}: not a possible file name ({error}); name a file"
+        ) from error
     raise DataError(
         f"{path}: no such file (nor {path.name}.gz, {path.name}.zip)\n{listed(path.parent)}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zipfile
 import zlib
@@ -108,7 +109,12 @@ def _member(raw: io.FileIO, size: int, cap: Cap) -> zipfile.ZipExtFile:
     """Return a zip archive's one file; no more is read of it than the size that it tells."""
     try:
         archive = zipfile.ZipFile(_Directory(raw.fileno(), closefd=False))
-        members = [member for member in archive.infolist() if not _is_beside(member)]
+        members = [
+            member
+            for member in archive.infolist()
+            if not member.is_dir()
+            and not re.search(r"(^|/)(__MACOSX/|\.DS_Store$)", member.filename)  # a Mac adds them
+        ]
         names = [member.filename for member in members]
         if any(name.startswith("xl/") for name in names):
             raise Refused("kind", "a workbook of Excel")
@@ -120,12 +126,6 @@ def _member(raw: io.FileIO, size: int, cap: Cap) -> zipfile.ZipExtFile:
         return cast(zipfile.ZipExtFile, zipfile.ZipFile(raw).open(members[0]))
     except _NO_ARCHIVE as error:
         raise Refused("damaged", str(error)) from error
-
-
-def _is_beside(member: zipfile.ZipInfo) -> bool:
-    """Return whether it is a folder, or what a Mac puts beside the files."""
-    *folders, name = member.filename.split("/")
-    return member.is_dir() or "__MACOSX" in folders or name == ".DS_Store"
 
 
 class _Directory(io.FileIO):
