@@ -94,8 +94,6 @@ def add(first: Sums, second: Sums) -> Sums:
 
     Arrays of different lengths add up from their beginnings; matrices have one shape.
 
-    Examples
-    --------
     >>> total = add({"a": np.array([1, 2])}, {"a": np.array([3]), "b": {7: np.array([4])}})
     >>> total["a"].tolist(), total["b"][7].tolist()
     ([4, 2], [4])

@@ -43,8 +43,6 @@ def exists(path: Path) -> bool:
 def as_argument(path: Path) -> str:
     """Return a path as a command takes it: what begins with a dash is an option.
 
-    Examples
-    --------
     >>> as_argument(Path("-lists.csv")), as_argument(Path("lists.csv"))
     ('./-lists.csv', 'lists.csv')
     """
@@ -129,8 +127,6 @@ def is_hidden(name: str) -> bool:
 def free_beside(path: Path, what: str) -> Path:
     """Return the name of a CSV file, not there yet, that says what it is of a table beside it.
 
-    Examples
-    --------
     >>> free_beside(Path("gone/lists.v2.csv.gz"), "fixed").as_posix()
     'gone/lists.v2-fixed.csv'
     """
