@@ -2,7 +2,6 @@
 """Loops of the core: keys to codes, sums that no order changes, and a search."""
 
 cimport cython
-from libc.math cimport fabs, INFINITY, ldexp
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -93,32 +92,6 @@ def count(const int32_t[::1] codes, int64_t[::1] counts):
             counts[codes[at]] += 1
 
 
-@cython.boundscheck(True)
-def partials(const double[::1] values, double[::1] held):
-    """Write partials that do not overlap, smallest first; return how many, −1 if too large."""
-    cdef Py_ssize_t at, i, kept, count = 0
-    cdef double x, y, high, low
-    with nogil:
-        for at in range(values.shape[0]):
-            x, kept = values[at], 0
-            for i in range(count):
-                y = held[i]
-                if fabs(x) < fabs(y):
-                    x, y = y, x
-                high = x + y
-                low = y - (high - x)
-                if low != 0.0:
-                    held[kept] = low
-                    kept += 1
-                x = high
-            if not fabs(x) < INFINITY:  # nothing is exact there, and no place is left
-                count = -1
-                break
-            held[kept] = x
-            count = kept + 1
-    return count
-
-
 def slice_span(const double[::1] weight):
     """Return the first and the last slice that digits of the weights lie in; (0, −1) for none."""
     cdef uint64_t bits, low = INFINITE, high = 0
@@ -164,58 +137,6 @@ def add_slices(
 cdef inline int first_bit(uint64_t bits) noexcept nogil:
     """Return where a number's last digit stands, counted from 2^(−32 · 34)."""
     return max(<int>(bits >> 52 & 0x7FF), 1) + 13
-
-
-def carry(int64_t[:, ::1] sums):
-    """Leave less than 2^32 in each slice, and take the rest to the next one; the last takes all."""
-    cdef Py_ssize_t at, place
-    cdef uint64_t held
-    with nogil:
-        for at in range(sums.shape[0]):
-            held = 0
-            for place in range(sums.shape[1]):
-                held += <uint64_t>sums[at, place]
-                if place + 1 < sums.shape[1]:
-                    sums[at, place] = <int64_t>(held & LOW)
-                    held >>= 32
-                else:
-                    sums[at, place] = <int64_t>held
-
-
-def round_slices(const int64_t[:, ::1] sums, int first, double[::1] rounded):
-    """Write the number nearest to each row of slices below 2^32, of two as near the even one.
-
-    `first` is the slice of the first column, counted from 2^(−32 · 34).
-    """
-    cdef Py_ssize_t at, top, place
-    cdef uint64_t leading, below, kept, half = 1 << 10
-    cdef int shift
-    if rounded.shape[0] != sums.shape[0]:
-        raise ValueError(f"{rounded.shape[0]} numbers of {sums.shape[0]} rows")
-    with nogil:
-        for at in range(sums.shape[0]):
-            top = sums.shape[1] - 1
-            while top >= 0 and sums[at, top] == 0:
-                top -= 1
-            if top < 0:
-                rounded[at] = 0.0
-                continue
-            # The 64 leading digits, and whether anything is behind them.
-            leading = <uint64_t>sums[at, top] << 32
-            leading |= <uint64_t>sums[at, top - 1] if top > 0 else 0
-            below = <uint64_t>sums[at, top - 2] if top > 1 else 0
-            shift = 0
-            while leading >> (63 - shift) == 0:
-                shift += 1
-            leading = leading << shift | (below << shift) >> 32
-            below = (below << shift) & LOW
-            for place in range(top - 2):
-                below |= <uint64_t>sums[at, place]
-            kept = leading >> 11
-            leading &= 2 * half - 1
-            if leading > half or (leading == half and (below != 0 or kept & 1)):
-                kept += 1
-            rounded[at] = ldexp(<double>kept, <int>(32 * (first + top - 34) + 32 - shift - 53))
 
 
 cdef void sort(int64_t* numbers, int64_t* scratch, Py_ssize_t n) noexcept nogil:

@@ -126,19 +126,6 @@ cdef extern from *:
         }
     }
 
-    /* So few bytes at a time that a byte counts them. */
-    CLONED static ptrdiff_t count_byte(const uint8_t *bytes, ptrdiff_t n, uint8_t byte)
-    {
-        ptrdiff_t found = 0;
-        for (ptrdiff_t at = 0; at < n; at += 128) {
-            const ptrdiff_t end = at + 128 < n ? at + 128 : n;
-            uint8_t few = 0;
-            for (ptrdiff_t i = at; i < end; i++) few += bytes[i] == byte;
-            found += few;
-        }
-        return found;
-    }
-
     #define SIP_TURN(number, bits) ((number) << (bits) | (number) >> (64 - (bits)))
     #define SIP_ROUND(a, b, c, d) do { \
         a += b; c += d; b = SIP_TURN(b, 13) ^ a; d = SIP_TURN(d, 16) ^ c; a = SIP_TURN(a, 32) + d; \
@@ -228,7 +215,6 @@ cdef extern from *:
         const uint16_t* below, Py_ssize_t kinds, Py_ssize_t most,
         uint16_t* weights, int64_t* drawn
     ) noexcept nogil
-    Py_ssize_t count_byte(const uint8_t* bytes, Py_ssize_t n, uint8_t byte) noexcept nogil
     void short_keys(
         const uint64_t* first, const uint64_t* last, Py_ssize_t n,
         uint64_t low, uint64_t high, uint64_t* keys, uint64_t* others

@@ -124,11 +124,8 @@ class Meanings:
     def of(self, ids: pl.Series, *, joined: bool = True) -> pl.DataFrame:
         """Return which ids mean known ones, none of which they are; `joined` as in `Forms.of`.
 
-        Returns
-        -------
-        polars.DataFrame
-            The place of the id, the known id that is `MEANT`, of several the first by its text, and
-            their `COUNT`.
+        A row has the place of the id, the known id that is `MEANT`, of several the first by its
+        text, and their `COUNT`.
         """
         hits = pl.concat(hit.select(AT, MEANT, _LAST, COUNT) for hit in self._hits(ids, joined))
         pairs = hits.group_by(AT).agg(pl.min(MEANT), pl.max(_LAST), pl.sum(COUNT)).sort(AT)

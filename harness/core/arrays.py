@@ -83,8 +83,6 @@ def distinct(numbers: Whole) -> Whole:
 def places(numbers: Counts, n: int) -> Int32:
     """Return where each of the numbers below `n` stands in `numbers`, −1 where it does not.
 
-    Examples
-    --------
     >>> places(np.array([2, 0]), 4).tolist()
     [1, -1, 0, -1]
     """
@@ -96,8 +94,6 @@ def places(numbers: Counts, n: int) -> Int32:
 def repeats(lists: Counts) -> Bool:
     """Return whether an earlier position of the same row holds the same item; −1 is no item.
 
-    Examples
-    --------
     >>> repeats(np.array([[3, 5, 3, -1, -1]])).tolist()
     [[False, False, True, False, False]]
     """

@@ -95,7 +95,12 @@ class Entry:
         with suppress(OSError):
             if private(self.path.parent):
                 with scratch_folder(self.path) as target:
-                    self._seal(target, write(target))
+                    notes = write(target) | {"files": self.files, "code": own_code()}
+                    (target / _META).write_text(json.dumps(notes), encoding="utf-8")
+                    sums = {path.name: checksum(path) for path in sorted(target.iterdir())}
+                    (target / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
+                    for path in target.iterdir():  # what ids are hashed with is nobody else's
+                        path.chmod(0o600)
                     exchange(target, self.path)
                 return None
         there = [path for path in (folder(), self.path.parent) if path.is_dir()]
@@ -112,15 +117,6 @@ class Entry:
         lock = self.path.with_name(f"{self.path.name}.making")  # it stays: others have it open
         with alone(lock) if private(lock) else nullcontext():
             yield
-
-    def _seal(self, folder: Path, notes: dict[str, Any]) -> None:
-        """Write notes and checksums beside what was written."""
-        meta = json.dumps(notes | {"files": self.files, "code": own_code()})
-        (folder / _META).write_text(meta, encoding="utf-8")
-        sums = {path.name: checksum(path) for path in sorted(folder.iterdir())}
-        (folder / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
-        for path in folder.iterdir():  # what ids are hashed with is nobody else's to know
-            path.chmod(0o600)
 
 
 def entry(what: object, paths: Iterable[Path]) -> Entry:

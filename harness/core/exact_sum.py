@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     import polars as pl
     from scipy.sparse import csr_array
 
-_MOST_PARTIALS = 2100  # each holds one of a double's 2,098 bits or more; the last may be 0
 _LOWEST = -34
 """The slice that the last digit of the smallest double, 2^−1074, lies in."""
+_UNITS = 1 << (-32 * _LOWEST)
+_TOGETHER = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,42 +36,40 @@ class Largest:
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """The exact sum of finite numbers, as the few numbers, (m,), that `_kernels.partials` writes.
+    """The exact sum of finite numbers, in units of 2^−1088, of which each is a multiple.
 
-    Examples
-    --------
     >>> (Exact.of(np.array([1e16, 1.0])) + Exact.of(np.array([-1e16]))).total
     1.0
-
-    Notes
-    -----
-    Source: Shewchuk 1997, Adaptive Precision Floating-Point Arithmetic.
     """
 
-    values: Floats
+    units: int
 
     @classmethod
     def of(cls, values: Floats) -> Exact:
-        """Return the sum of numbers, (n,); OverflowError if it is beyond the largest number."""
-        held = np.empty(_MOST_PARTIALS)
-        count = _kernels.partials(np.ascontiguousarray(values, np.float64), held)
-        if count < 0:
+        """Return the sum of numbers, (n,); OverflowError where one is infinite."""
+        numbers = np.asarray(values, np.float64)
+        if not np.isfinite(numbers).all():
             raise OverflowError("numbers too large to add up")
-        return cls(held[:count].copy())
+        units, only = 0, np.zeros(len(numbers), np.int32)
+        for sign in (1.0, -1.0):
+            slices = weight_slices(only, np.maximum(sign * numbers, 0.0), 1)
+            for key, total in slices.items():
+                units += int(sign) * int(total[0]) << 32 * (int(key) - _LOWEST)
+        return cls(units)
 
     def __add__(self, other: Exact) -> Exact:
         """Return the sum of both."""
-        return Exact.of(np.concatenate((self.values, other.values)))
+        return Exact(self.units + other.units)
 
     @property
     def total(self) -> float:
-        """The number that is nearest to the sum."""
-        return math.fsum(self.values.tolist())
+        """The number that is nearest to the sum; OverflowError if it is beyond the largest one."""
+        return self.units / _UNITS
 
     @property
     def fraction(self) -> Fraction:
         """The sum itself."""
-        return sum(map(Fraction, self.values.tolist()), Fraction())
+        return Fraction(self.units, _UNITS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +94,6 @@ def add(first: Sums, second: Sums) -> Sums:
 
     Arrays of different lengths add up from their beginnings; matrices have one shape.
 
-    Examples
-    --------
     >>> total = add({"a": np.array([1, 2])}, {"a": np.array([3]), "b": {7: np.array([4])}})
     >>> total["a"].tolist(), total["b"][7].tolist()
     ([4, 2], [4])
@@ -119,26 +116,12 @@ def _added(first: Any, second: Any) -> Any:
 def weight_slices(
     item: Int32, weight: Floats, n_items: int, block: int = 1 << 30
 ) -> dict[str | int, Int64]:
-    """Return each item's exact sum of weights, as fixed-point numbers in slices of 32 bits.
+    """Return each item's exact sum of weights, finite and from 0, in slices of 32 bits.
 
-    Slices of parts of the events `add` up to those of all: up to 2^31 parts, as a slice of one is
-    below 2^32 and int64 holds so many of them.
+    The sum is Σ over keys s of slice s times 2^(32 s); slices that would be 0 are not there. Slices
+    of up to 2^31 parts of the events `add` up to those of all, as int64 holds so many numbers below
+    2^32; so many weights, too, are added up before slices are carried, or a smaller `block`.
 
-    Parameters
-    ----------
-    item : int32 array, (n,)
-    weight : float64 array, (n,)
-        Finite, from 0.
-    block : int
-        Weights that are added up before slices are carried: int64 holds 2^31 numbers below 2^32.
-
-    Returns
-    -------
-    dict of int to int64 array, (n_items,)
-        The sum is Σ over keys s of slice s times 2^(32 s); slices that would be 0 are not there.
-
-    Examples
-    --------
     >>> slices = weight_slices(np.array([0, 0, 1]), np.array([0.5, 3.0, 1.0]), 2)
     >>> {key: of.tolist() for key, of in slices.items()}  # 3.5 = 3 + 2^31 · 2^−32
     {-1: [2147483648, 0], 0: [3, 1]}
@@ -150,7 +133,9 @@ def weight_slices(
     for start in range(0, len(item), block):
         part = slice(start, start + block)
         _kernels.add_slices(item[part], weight[part], first, sums)
-        _kernels.carry(sums)
+        for column in range(sums.shape[1] - 1):
+            sums[:, column + 1] += sums[:, column] >> 32
+            sums[:, column] &= (1 << 32) - 1
     columns = enumerate(np.ascontiguousarray(sums.T), first + _LOWEST)
     return {key: column for key, column in columns if column.any()}
 
@@ -160,12 +145,19 @@ def rounded(slices: Mapping[str | int, Any], n: int) -> Floats:
 
     A number is infinite where the sum is beyond the largest one.
     """
-    keys = [int(key) for key in slices]
-    first = min(keys, default=0)
-    sums = np.zeros((n, max(keys, default=0) - first + 2), np.int64)
-    for key in keys:
-        sums[: len(slices[key]), key - first] = slices[key]
-    _kernels.carry(sums)
+    first = min([0, *map(int, slices)])
     numbers = np.empty(n)
-    _kernels.round_slices(sums, first - _LOWEST, numbers)
+    for start in range(0, n, _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        sums = np.zeros(len(numbers[part]), object)  # Python's numbers, of any length
+        for key, column in slices.items():
+            sums[: len(column[part])] += column[part].astype(object) << 32 * (int(key) - first)
+        numbers[part] = [_nearest(total, 1 << -32 * first) for total in sums]
     return numbers
+
+
+def _nearest(units: int, unit: int) -> float:
+    try:
+        return units / unit
+    except OverflowError:
+        return math.inf

@@ -94,13 +94,7 @@ class Encoder:
         return self.codes_of_keys(keys, ids.gather)
 
     def codes_of_keys(self, keys: UInt64, texts: Callable[[Int64], pl.Series | Lines]) -> Int32:
-        """Return the code of each id, (n,), by its key, (n, 2).
-
-        Parameters
-        ----------
-        texts : callable
-            Takes the rows of ids that are new, and returns these.
-        """
+        """Return the code of each id, (n,), by its key, (n, 2); `texts` has the ids of new rows."""
         known = len(self)
         codes = self._table.codes(keys)
         first = np.empty(len(self) - known, np.int64)

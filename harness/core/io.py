@@ -43,8 +43,6 @@ def exists(path: Path) -> bool:
 def as_argument(path: Path) -> str:
     """Return a path as a command takes it: what begins with a dash is an option.
 
-    Examples
-    --------
     >>> as_argument(Path("-lists.csv")), as_argument(Path("lists.csv"))
     ('./-lists.csv', 'lists.csv')
     """
@@ -52,25 +50,17 @@ def as_argument(path: Path) -> str:
 
 
 def find(path: Path) -> Path:
-    """Return `path`, or its .gz or .zip sibling where only that is there.
-
-    Raises
-    ------
-    DataError
-        None of them exists; the message names the folder and what it does hold.
-    """
-    if not path.name:
-        raise DataError(f"{path}: not a file; name a file under [data]")
-    for candidate in spellings(path):
-        try:
+    """Return `path`, or its .gz or .zip sibling where only that is there; else raise DataError."""
+    try:
+        for candidate in spellings(path):
             if candidate.is_file() or candidate.is_dir():
                 return candidate
             if candidate.exists():
                 raise DataError(f"{candidate}: not a file on disk; write it to a file first")
-        except (OSError, ValueError) as error:  # a name too long, or with a NUL
-            raise DataError(
-                f"{printable(str(path))[:200]}: not a possible file name ({error})"
-            ) from error
+    except (OSError, ValueError) as error:  # a name too long, with a NUL, or none: a whole disk
+        raise DataError(
+            f"{printable(str(path))[:200]}: not a possible file name ({error}); name a file"
+        ) from error
     raise DataError(
         f"{path}: no such file (nor {path.name}.gz, {path.name}.zip)\n{listed(path.parent)}"
     )
@@ -104,7 +94,13 @@ def parts(path: Path) -> list[Path]:
     path = find(path)
     if not path.is_dir():
         return [path]
-    files = sorted(p for p in path.rglob("*") if p.is_file() and _is_table(p.relative_to(path)))
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.name.lower().removesuffix(".gz").removesuffix(".zip").endswith(_TABLE_SUFFIXES)
+        and not any(map(is_hidden, file.relative_to(path).parts))
+        and file.is_file()
+    )
     refuse_twice(files)
     if not files:
         allowed = ", ".join(_TABLE_SUFFIXES)
@@ -128,16 +124,9 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
-def _is_table(path: Path) -> bool:
-    name = path.name.lower().removesuffix(".gz").removesuffix(".zip")
-    return name.endswith(_TABLE_SUFFIXES) and not any(map(is_hidden, path.parts))
-
-
 def free_beside(path: Path, what: str) -> Path:
     """Return the name of a CSV file, not there yet, that says what it is of a table beside it.
 
-    Examples
-    --------
     >>> free_beside(Path("gone/lists.v2.csv.gz"), "fixed").as_posix()
     'gone/lists.v2-fixed.csv'
     """
@@ -151,14 +140,9 @@ def free_beside(path: Path, what: str) -> Path:
 
 @contextmanager
 def unpacked(path: Path, cap: Cap = SENT) -> Iterator[Path]:
-    """Yield a plain file with the content of `path`; a packed one is unpacked beside nothing.
+    """Yield a plain file with the content of `path`; a packed one goes to a temporary folder.
 
-    The copy is streamed to a temporary folder, so memory stays bounded, and goes when done.
-
-    Raises
-    ------
-    DataError
-        A damaged archive, a .zip with other than one member, or more than the cap allows.
+    Raise DataError where it cannot be, or has more than the cap allows.
     """
     if path.suffix not in PACKED:
         yield path
@@ -206,13 +190,8 @@ def refuse_overwriting(
 ) -> None:
     """Raise UsageError where a file may not be written, or is one of those that are read.
 
-    Parameters
-    ----------
-    is_own, what : callable and str
-        Whether a file that is there is one that the command makes, so that it may be replaced, and
-        what it is called; by default nothing is replaced.
-    force : bool, optional
-        Whether any file may be replaced; None: there is no such option.
+    A file that is there is replaced if it `is_own`, one that the command makes, called `what`; or
+    by `force`, which is None where there is no such option.
     """
     try:
         state = out.lstat()

@@ -76,17 +76,11 @@ def of_fold(seed: int, back: int) -> int:
 
 
 class Draws:
-    """The random numbers of one repeat.
-
-    Attributes
-    ----------
-    used : bool
-        Whether the model took a random number. If it took none, all its repeats are equal.
-    """
+    """The random numbers of one repeat."""
 
     def __init__(self, seed: int, repeat: int, hashes: UInt64 | Callable[[], UInt64]) -> None:
         self._seed, self._repeat, self._hashes = seed, repeat, hashes
-        self.used = False
+        self.used = False  # a model that takes no random number has equal repeats
 
     @property
     def seed(self) -> int:

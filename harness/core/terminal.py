@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from operator import and_, eq
 from typing import TYPE_CHECKING
@@ -163,8 +163,12 @@ def print_rich(sheet: Sheet) -> None:
     for i, (title, *_) in columns.items():
         table.add_column(Text("\n".join(title)), justify=sheet.sides[i], no_wrap=True)
     for n, row in enumerate(sheet.rows, 1):
-        cells = [(_style(sheet.styles, row[i]), "\n".join(columns[i][n])) for i in columns]
-        table.add_row(*(Text(cell, style) for style, cell in cells))
+        cells = []
+        for i in columns:
+            words = reversed(row[i].split(", "))  # what a cell says last is its style
+            style = next((sheet.styles[word] for word in words if word in sheet.styles), "")
+            cells.append(Text("\n".join(columns[i][n]), style))
+        table.add_row(*cells)
     hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in columns)
     note = f"this terminal is too narrow for: {hidden} (--format markdown has all)"
     notes = [Text(line, "dim") for line in wrapped(note, width)] if hidden else []
@@ -188,8 +192,3 @@ def _labelled(line: str, width: int) -> list[Text]:
     if gap:
         parts[0].stylize(_LABELS.get(label, "bold"), 0, len(label))
     return parts
-
-
-def _style(styles: Mapping[str, str], cell: str) -> str:
-    """Return how a cell looks, by what it says last."""
-    return next((styles[part] for part in reversed(cell.split(", ")) if part in styles), "")

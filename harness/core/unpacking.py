@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zipfile
 import zlib
@@ -31,18 +32,10 @@ _NO_ARCHIVE = (*_DAMAGED, LookupError, OSError, RuntimeError, ValueError, struct
 
 
 class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
-    """A file that cannot be read.
+    """A file that cannot be read: the fault, what was found, and in which line, from 1.
 
-    Attributes
-    ----------
-    fault : str
-        Of a packed file ``members``: other files are in it than expected; ``large``: it unpacks to
-        too much; ``damaged``; ``kind``: it is packed in another way. Of any file ``missing``,
-        ``folder``, ``closed``, ``empty``, ``endless``, ``encoding``, ``json``.
-    value : str
-        What was found.
-    line : int, optional
-        Where, from 1, if that is known.
+    Faults of a packed file are ``members``, ``large``, ``damaged`` and ``kind``; of any file
+    ``missing``, ``folder``, ``closed``, ``empty``, ``endless``, ``encoding`` and ``json``.
     """
 
     exit_status = 1
@@ -54,21 +47,11 @@ class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
 
 @dataclass(frozen=True)
 class Cap:
-    """How much a file may unpack to.
+    """How much a file may unpack to, in bytes."""
 
-    Attributes
-    ----------
-    free : int
-        Bytes that any file may unpack to, however small it is.
-    most : int
-        Bytes that no file may unpack to, however large it is.
-    cure : str
-        What to do where a file is larger and should be.
-    """
-
-    free: int
-    most: int
-    cure: str
+    free: int  # however small it is
+    most: int  # however large it is
+    cure: str  # what to do where a file is larger and should be
 
     def of(self, packed: int) -> int:
         """Return how many bytes may come of so many packed ones."""
@@ -100,10 +83,7 @@ def kind(first: bytes) -> str:
 def content(raw: io.FileIO, packed_in: str, size: int, cap: Cap) -> Iterator[BinaryIO]:
     """Yield what a packed file of `size` bytes holds, ``gz`` or ``zip``; `raw` is at its beginning.
 
-    Raises
-    ------
-    Refused
-        It is damaged, holds other than one file, or unpacks to too much; also while it is read.
+    Raise Refused where it cannot be read, or unpacks to too much; also while it is read.
     """
     try:
         if packed_in == "gz":
@@ -129,7 +109,12 @@ def _member(raw: io.FileIO, size: int, cap: Cap) -> zipfile.ZipExtFile:
     """Return a zip archive's one file; no more is read of it than the size that it tells."""
     try:
         archive = zipfile.ZipFile(_Directory(raw.fileno(), closefd=False))
-        members = [member for member in archive.infolist() if not _is_beside(member)]
+        members = [
+            member
+            for member in archive.infolist()
+            if not member.is_dir()
+            and not re.search(r"(^|/)(__MACOSX/|\.DS_Store$)", member.filename)  # a Mac adds them
+        ]
         names = [member.filename for member in members]
         if any(name.startswith("xl/") for name in names):
             raise Refused("kind", "a workbook of Excel")
@@ -141,12 +126,6 @@ def _member(raw: io.FileIO, size: int, cap: Cap) -> zipfile.ZipExtFile:
         return cast(zipfile.ZipExtFile, zipfile.ZipFile(raw).open(members[0]))
     except _NO_ARCHIVE as error:
         raise Refused("damaged", str(error)) from error
-
-
-def _is_beside(member: zipfile.ZipInfo) -> bool:
-    """Return whether it is a folder, or what a Mac puts beside the files."""
-    *folders, name = member.filename.split("/")
-    return member.is_dir() or "__MACOSX" in folders or name == ".DS_Store"
 
 
 class _Directory(io.FileIO):

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from harness.core._vector cimport count_byte, marks, short_keys
+from harness.core._vector cimport marks, short_keys
 
 cdef enum:
     LINE = 10
@@ -128,15 +128,6 @@ def keys(
                 if again[at - part]:
                     found[at, 0], found[at, 1] = found[at - 1, 0], found[at - 1, 1]
             part += TOGETHER
-
-
-def count_lines(const uint8_t[::1] buffer, Py_ssize_t size, uint8_t end):
-    """Return how many bytes end a line."""
-    cdef Py_ssize_t lines
-    with nogil:
-        check(buffer, 0, size)
-        lines = count_byte(&buffer[0], size, end)
-    return lines
 
 
 def cut(

@@ -260,7 +260,7 @@ def fields(block: Block, columns: Int32, tally: Tally | None = None) -> tuple[In
     users : int32 array, (lines,)
         NO_ROW where there is no row, else 0.
     """
-    n = _delimited.count_lines(block.buffer, block.size, block.end)
+    n = np.count_nonzero(block.buffer[: block.size] == block.end)
     starts, stops = np.zeros((2, n, int(columns.max()) + 1), np.int64)
     users = np.empty(n, np.int32)
     _delimited.cut(

@@ -67,7 +67,9 @@ def _described(value: Any, arrays: list[pa.Array]) -> list[Any]:
             return ["frame", [_described(column, arrays) for column in value.iter_columns()]]
         case int() | list():
             return ["plain", value]
-        case Exact() | Largest() | Distinct():
+        case Exact():
+            return ["exact", ["plain", value.units]]
+        case Largest() | Distinct():
             return [type(value).__name__.lower(), _described(value.values, arrays)]
         case pl.Series():  # Polars hands over no name with a NUL
             arrays.append(value.alias("").to_arrow(compat_level=pl.CompatLevel.oldest()))

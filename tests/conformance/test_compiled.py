@@ -164,8 +164,6 @@ def test_slices_that_do_not_fit_are_refused() -> None:
             core.add_slices(item, weight, 32, np.zeros((1, columns), np.int64))
     with pytest.raises(IndexError):
         core.add_slices(item + 1, weight, 32, np.zeros((1, 4), np.int64))
-    with pytest.raises(ValueError, match="2 numbers of 1 rows"):
-        core.round_slices(np.zeros((1, 5), np.int64), 32, np.zeros(2))
 
 
 TEXT = padded(b"ann,a b\n")

@@ -26,17 +26,13 @@ def test_the_sum_is_fsum_to_the_last_bit_and_so_are_sums_of_parts(parts: list[li
 
 @pytest.mark.parametrize("values", [[1e308, 1e308], [1e308, -1e308, 1e308, 1e308], [inf]])
 def test_sums_beyond_the_largest_number_are_refused(values: list[float]) -> None:
-    """Nothing is written beyond the places there are."""
     with pytest.raises(OverflowError, match="too large"):
-        Exact.of(np.tile(values, 2000))
+        _ = Exact.of(np.tile(values, 2000)).total
 
 
-def test_numbers_that_share_no_bit_have_a_place_each() -> None:
-    """Each is one bit far from the others: as many partials as there are numbers."""
+def test_numbers_of_any_size_add_up_exactly() -> None:
     values = np.ldexp(1.0, np.arange(-1074, 1020, 3))
-    assert Exact.of(values).total == fsum(values)
-    assert Exact.of(values[::-2]).total == fsum(values[::-2])
-    assert Exact.of(np.array([1, 2])).total == 3.0  # type: ignore[arg-type]
+    assert Exact.of(values).total == Exact.of(values[::-1]).total == fsum(values)
 
 
 def numbers(of: Mapping[Any, Any]) -> dict[Any, Any]:
