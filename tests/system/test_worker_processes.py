@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import small
 from beside import OWN, config, own
@@ -107,6 +108,26 @@ def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Sign
         time.sleep(0.01)
     assert not is_there(pid)
     assert parent.returncode == -ends
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
+def test_the_reader_of_a_parquet_file_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    """It would wait for ever: nobody writes into the pipe that it reads."""
+    os.mkfifo(tmp_path / "lists.parquet")
+    script = (
+        "from pathlib import Path; from harness.submission.frame_rows import parquet\n"
+        f"with parquet(Path('{tmp_path}/lists.parquet')): pass\n"
+    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", script], env=env) as parent:
+        while not (children := psutil.Process(parent.pid).children()):
+            assert parent.poll() is None
+        parent.kill()
+    (reader,) = children
+    end = time.monotonic() + 120
+    while is_there(reader.pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_there(reader.pid)
 
 
 def test_a_worker_that_finds_other_data_is_not_used(
