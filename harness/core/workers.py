@@ -282,6 +282,7 @@ def _settle(parent: int) -> None:
     logger = logging.getLogger("harness")  # the parent says the same
     logger.propagate = False
     logger.addHandler(logging.NullHandler())
+    sources.watch_imports()  # those of what is sent to it too
     end_with(parent)
 
 

@@ -166,6 +166,30 @@ def test_a_worker_that_finds_other_code_is_not_used(
     )
 
 
+def test_code_that_is_written_while_a_worker_runs_and_before_its_import_is_used(
+    module: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Workers(1, patience=0) as processes:
+        for name in (module, "later_worker"):
+            (tmp_path / f"{name}.py").write_text(ECHO)
+            opened = importlib.import_module(name).opened
+            dict(processes.share([["mine"], ["print"]], lambda: opened, str, first=1))  # noqa: B023
+        assert processes.count == 1
+    assert caplog.messages == []
+    sys.modules.pop("later_worker")
+
+
+def test_a_process_begins_after_what_was_written_before_and_before_its_first_import() -> None:
+    """The system counts ticks of a hundredth of a second, and files have finer times."""
+    code = "import time; now = time.time_ns(); from harness.core.sources import _Clock;"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    for _ in range(5):
+        before = time.time_ns()
+        line = [sys.executable, "-c", f"{code} print(_Clock.start, now)"]
+        start, now = map(int, subprocess.check_output(line, env=env).split())
+        assert before <= start <= now
+
+
 def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     models = own(tmp_path, "Meets", "first"), own(tmp_path, "Meets", "last")
     script = "import harness\nfound = harness.run('shop.toml', jobs=2)\nprint(found.models[1].name)"
