@@ -33,11 +33,17 @@ class UnknownSourceError(Exception):
 
 
 def _process_start() -> int:
-    """Return when this process began, in nanoseconds since 1970; now, if the system has no word."""
+    """Return when this process began, in nanoseconds since 1970; now, if the system has no word.
+
+    The system counts whole ticks (10 ms). This is the end of the tick: what was written before the
+    process is not later, and Python takes longer than a tick to begin its first import of a file.
+    """
     with suppress(OSError, ValueError):
         fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        after_boot = int(fields[19]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-        return time.time_ns() - (time.clock_gettime_ns(time.CLOCK_BOOTTIME) - after_boot)
+        after_boot = (int(fields[19]) + 1) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        # Other processes may come between the two clocks, which makes the difference smaller.
+        pairs = [(time.time_ns(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)) for _ in range(9)]
+        return max(now - since_boot for now, since_boot in pairs) + after_boot
     return time.time_ns()
 
 

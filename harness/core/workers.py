@@ -273,11 +273,6 @@ def _settle(parent: int) -> None:
     from joblib.externals.loky import process_executor
     from tqdm import tqdm
 
-    def end_with_parent() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(0)
-
     tqdm.set_lock(RLock())  # its own is a semaphore, which stays behind when a process is killed
     process_executor._USE_PSUTIL = False  # else one that holds more data than before is replaced
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
@@ -287,4 +282,16 @@ def _settle(parent: int) -> None:
     logger = logging.getLogger("harness")  # the parent says the same
     logger.propagate = False
     logger.addHandler(logging.NullHandler())
-    Thread(target=end_with_parent, daemon=True).start()
+    sources.watch_imports()  # those of what is sent to it too
+    end_with(parent)
+
+
+def end_with(parent: int) -> None:
+    """Let this process end, whatever it does, as soon as the one that started it has."""
+
+    def wait() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(0)
+
+    Thread(target=wait, daemon=True).start()

@@ -439,8 +439,9 @@ def _first_lists(sample: Path, wanted: Format, head: Sequence[str]) -> list[str]
     if is_parquet(sample):  # in it a column may be lists, or anything
         from harness.submission.frame_rows import is_text, parquet  # they take Polars
 
-        if not is_text(parquet(sample).collect_schema()[column]):
-            return []
+        with parquet(sample) as frame:
+            if not is_text(frame.collect_schema()[column]):
+                return []
     return first_cells(sample, column)
 
 
@@ -462,7 +463,8 @@ def columns(path: Path) -> tuple[str, ...]:
         if is_parquet(path):
             from harness.submission.frame_rows import parquet  # it takes Polars
 
-            found = tuple(parquet(path).collect_schema())
+            with parquet(path) as frame:
+                found = tuple(frame.collect_schema())
         else:
             with opened(path) as file:
                 if file.is_json:
@@ -535,9 +537,9 @@ def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
     if is_parquet(path):
         from harness.submission.frame_rows import Rows, batches_of, parquet  # they take Polars
 
-        frame = parquet(path)
-        kinds = dict(frame.collect_schema())
-        yield Rows(batches_of(frame), kinds, {column}, path.stat().st_size)
+        with parquet(path) as frame:
+            kinds = dict(frame.collect_schema())
+            yield Rows(batches_of(frame), kinds, {column}, path.stat().st_size)
         return
     with opened(path) as file:
         if file.is_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -27,8 +28,9 @@ Batches: TypeAlias = Callable[[Sequence[pl.Expr]], Iterator[pl.DataFrame]]
 """Takes columns, and yields them some rows at a time."""
 
 
-def parquet(path: Path) -> pl.LazyFrame:
-    """Return the rows of a file.
+@contextmanager
+def parquet(path: Path) -> Iterator[pl.LazyFrame]:
+    """Yield the rows of a file, to be read within the block.
 
     Raises
     ------
@@ -36,9 +38,12 @@ def parquet(path: Path) -> pl.LazyFrame:
         It is damaged, or unpacks to too much.
     """
     try:
-        return _apart(unpack.parquet(path))
+        unpacked = unpack.parquet(path)
+        frame = _apart(pl.scan_ipc(unpacked.path, glob=False))
     except UNREADABLE as error:
         raise Refused("damaged", str(error).partition("\n")[0]) from error
+    yield frame
+    del unpacked  # until here it keeps the file that the frame reads
 
 
 def _apart(frame: pl.LazyFrame) -> pl.LazyFrame:

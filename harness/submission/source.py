@@ -92,11 +92,12 @@ def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> I
         from harness.submission.frame_rows import parquet  # it takes Polars
 
         _check_name(path, "parquet", findings)
-        table = of_frame(parquet(path), against, findings, path.stat().st_size)
-        if against.format is not None:
-            findings.note("SUB110", "Parquet")
-        _refuse_missing(path, table.head, against.named)
-        yield table
+        with parquet(path) as frame:
+            table = of_frame(frame, against, findings, path.stat().st_size)
+            if against.format is not None:
+                findings.note("SUB110", "Parquet")
+            _refuse_missing(path, table.head, against.named)
+            yield table
         return
     with opened(path) as file:
         if file.is_json:

@@ -2,11 +2,12 @@
 
 A small file of Parquet may ask its reader for any amount of memory. So a second process reads it
 and writes the rows as Arrow; the first one watches its memory, its time and what it writes, and
-ends it: ``python -m harness.submission.unpack FILE OUT NOTE CAP``.
+ends it: ``python -m harness.submission.unpack FILE OUT NOTE CAP PARENT``.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -18,9 +19,11 @@ from weakref import finalize
 import polars as pl
 import psutil
 
+from harness.core.cache import stamps
 from harness.core.frames import UNREADABLE
 from harness.core.io import temporary_folder
 from harness.core.unpacking import SENT, Refused
+from harness.core.workers import end_with
 
 MEMORY, _MEMORY_SHARE = 900 << 20, 10
 """Bytes that the process may hold: so many, and so many for each byte of the file."""
@@ -32,20 +35,7 @@ _DAMAGED, _LARGE = 3, 4
 """Exit statuses of the process."""
 
 
-def parquet(path: Path) -> pl.LazyFrame:
-    """Return the rows of a file, to be read before many others are asked for.
-
-    Raises
-    ------
-    Refused
-        It is damaged, or unpacks to more than it may.
-    """
-    state = path.stat()
-    rows = _unpacked(path.absolute(), state.st_size, state.st_mtime_ns, state.st_ino)
-    return pl.scan_ipc(rows.path, glob=False)
-
-
-class _Rows:
+class Unpacked:
     """An Arrow file, which goes with this object."""
 
     def __init__(self) -> None:
@@ -54,12 +44,24 @@ class _Rows:
         finalize(self, folder.close)
 
 
-@lru_cache(maxsize=16)  # a command reads a file more than once: its header, then its rows
-def _unpacked(path: Path, size: int, *_stamp: int) -> _Rows:
-    rows, cap = _Rows(), SENT.of(size)
+def parquet(path: Path) -> Unpacked:
+    """Return the rows of a file; hold the object as long as you read them.
+
+    Raises
+    ------
+    Refused
+        It is damaged, or unpacks to more than it may.
+    """
+    return _unpacked(*stamps([path])[0])
+
+
+@lru_cache(maxsize=4)  # a command reads its submission, sample, solution and items more than once
+def _unpacked(path: str, size: int, *_stamp: int) -> Unpacked:
+    rows, cap = Unpacked(), SENT.of(size)
     note = rows.path.with_suffix(".txt")
     # -P: a module in the folder where the command was typed is none of ours.
-    command = [sys.executable, "-P", "-m", __name__, str(path), str(rows.path), str(note), str(cap)]
+    command = [sys.executable, "-P", "-m", __name__, path, str(rows.path), str(note), str(cap)]
+    command.append(str(os.getpid()))
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:  # noqa: S603
         try:
             _watch(process, rows.path, size)
@@ -91,8 +93,9 @@ def _watch(process: subprocess.Popen[bytes], out: Path, size: int) -> None:
     process.wait()
 
 
-def main(path: str, out: str, note: str, cap: str) -> int:
+def main(path: str, out: str, note: str, cap: str, parent: str) -> int:
     """Write the rows of a file as Arrow, or a note on why not; return an exit status."""
+    end_with(int(parent))
     try:
         frame = pl.scan_parquet(path, glob=False)
         if _VALUE * frame.select(pl.len()).collect().item() > int(cap):

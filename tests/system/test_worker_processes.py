@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import small
 from beside import OWN, config, own
@@ -109,6 +110,26 @@ def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Sign
     assert parent.returncode == -ends
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
+def test_the_reader_of_a_parquet_file_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    """It would wait for ever: nobody writes into the pipe that it reads."""
+    os.mkfifo(tmp_path / "lists.parquet")
+    script = (
+        "from pathlib import Path; from harness.submission.frame_rows import parquet\n"
+        f"with parquet(Path('{tmp_path}/lists.parquet')): pass\n"
+    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", script], env=env) as parent:
+        while not (children := psutil.Process(parent.pid).children()):
+            assert parent.poll() is None
+        parent.kill()
+    (reader,) = children
+    end = time.monotonic() + 120
+    while is_there(reader.pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_there(reader.pid)
+
+
 def test_a_worker_that_finds_other_data_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -143,6 +164,30 @@ def test_a_worker_that_finds_other_code_is_not_used(
     assert caplog.messages[0].startswith(
         "a worker process has other code: own.py may have changed since its import; this "
     )
+
+
+def test_code_that_is_written_while_a_worker_runs_and_before_its_import_is_used(
+    module: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Workers(1, patience=0) as processes:
+        for name in (module, "later_worker"):
+            (tmp_path / f"{name}.py").write_text(ECHO)
+            opened = importlib.import_module(name).opened
+            dict(processes.share([["mine"], ["print"]], lambda: opened, str, first=1))  # noqa: B023
+        assert processes.count == 1
+    assert caplog.messages == []
+    sys.modules.pop("later_worker")
+
+
+def test_a_process_begins_after_what_was_written_before_and_before_its_first_import() -> None:
+    """The system counts ticks of a hundredth of a second, and files have finer times."""
+    code = "import time; now = time.time_ns(); from harness.core.sources import _Clock;"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    for _ in range(5):
+        before = time.time_ns()
+        line = [sys.executable, "-c", f"{code} print(_Clock.start, now)"]
+        start, now = map(int, subprocess.check_output(line, env=env).split())
+        assert before <= start <= now
 
 
 def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:

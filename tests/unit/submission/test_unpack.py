@@ -1,5 +1,7 @@
 """Parquet of strangers, which a process of its own reads and another one watches."""
 
+import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import polars as pl
@@ -7,7 +9,7 @@ import pytest
 from conftest import refusal
 
 from harness.core.unpacking import Refused
-from harness.submission import unpack
+from harness.submission import frame_rows, unpack
 from harness.submission.unpack import parquet
 
 FRAMES = [
@@ -18,16 +20,48 @@ FRAMES = [
 ]
 
 
+def rows(path: Path) -> pl.DataFrame:
+    unpacked = parquet(path)
+    return pl.scan_ipc(unpacked.path, glob=False).collect()
+
+
 @pytest.mark.parametrize("frame", FRAMES)
 def test_rows_and_types_are_those_of_the_file(frame: pl.DataFrame, tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "lists.parquet")
-    assert parquet(tmp_path / "lists.parquet").collect().equals(frame)
+    assert rows(tmp_path / "lists.parquet").equals(frame)
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     for name in ("ann", "bob"):
         pl.DataFrame({"user": [name]}).write_parquet(tmp_path / "lists.parquet")
-        assert parquet(tmp_path / "lists.parquet").collect().item() == name
+        assert rows(tmp_path / "lists.parquet").item() == name
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a file has no time of change")
+def test_a_file_that_is_rewritten_in_place_with_its_old_time_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    for name in ("ann", "bob"):
+        pl.DataFrame({"user": [name]}).write_parquet(tmp_path / f"{name}.parquet")
+        path.write_bytes((tmp_path / f"{name}.parquet").read_bytes())
+        os.utime(path, (0, 0))
+        assert rows(path).item() == name
+
+
+def test_many_files_may_be_open_and_few_stay_on_disk(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.parquet" for number in range(6)]
+    for number, path in enumerate(paths):
+        pl.DataFrame({"user": [number]}).write_parquet(path)
+    with ExitStack() as stack:
+        frames = [stack.enter_context(frame_rows.parquet(path)) for path in paths]
+        assert [frame.collect().item() for frame in frames] == [*range(6)]
+    unpacked = [parquet(path).path for path in paths]
+    assert [path.exists() for path in unpacked] == [False] * 2 + [True] * 4
+
+
+def test_an_error_of_the_block_is_no_damage_of_the_file(tmp_path: Path) -> None:
+    pl.DataFrame({"user": ["ann"]}).write_parquet(tmp_path / "lists.parquet")
+    with refusal(OSError, "full"), frame_rows.parquet(tmp_path / "lists.parquet"):
+        raise OSError("full")
 
 
 def test_a_row_has_eight_bytes_at_least(tmp_path: Path) -> None:
