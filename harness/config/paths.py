@@ -103,6 +103,10 @@ PathText = Annotated[str, AfterValidator(expanded), PlainSerializer(escaped)]
 """A path of a config, or another name that a table may have."""
 
 
+FileText = Annotated[str, Field(min_length=1), AfterValidator(expanded), PlainSerializer(escaped)]
+"""The same of a file: an empty one would name its folder."""
+
+
 PathOrFalse = Annotated[
     Annotated[PathText, Tag("path")] | Annotated[Literal[False], Tag("false")],
     Discriminator(lambda value: "false" if value is False else "path"),
@@ -111,14 +115,14 @@ PathOrFalse = Annotated[
 
 
 PathTexts = Annotated[
-    Annotated[PathText, Tag("one")]
-    | Annotated[list[PathText], Field(min_length=1), Tag("several")],
+    Annotated[FileText, Tag("one")]
+    | Annotated[list[FileText], Field(min_length=1), Tag("several")],
     Discriminator(lambda value: "several" if isinstance(value, list) else "one"),
     AfterValidator(
         lambda names: names[0] if isinstance(names, list) and len(names) == 1 else names
     ),
 ]
-"""The same, or one a fold; a list of one is that one."""
+"""A file's name, or one a fold; a list of one is that one."""
 
 
 def paths_of(names: str | list[str]) -> list[str]:

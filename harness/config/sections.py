@@ -10,7 +10,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, InstanceOf, Tag, model_validator
 
-from harness.config.paths import PathOrFalse, PathText, PathTexts, Section, escaped, paths_of
+from harness.config.paths import (
+    FileText,
+    PathOrFalse,
+    PathText,
+    PathTexts,
+    Section,
+    escaped,
+    paths_of,
+)
 from harness.config.space import SearchName, Space, TunedRecord
 from harness.config.splits import GivenSplit, InnerSplit, SplitConfig, TimeSplit
 from harness.core.errors import UsageError, counted, suggest
@@ -36,7 +44,7 @@ from harness.data.layouts import BUILT_IN, plugged_in
 class TableConfig(Section):
     """A table of users or items that is written otherwise than as CSV with the events' columns."""
 
-    file: PathText
+    file: FileText
     id: Name | None = None
     separator: Separator | None = None
     header: list[str] | None = None
@@ -46,7 +54,7 @@ class TableConfig(Section):
 
 
 _TableName = Annotated[
-    Annotated[PathText, Tag("name")] | Annotated[TableConfig, Tag("table")],
+    Annotated[FileText, Tag("name")] | Annotated[TableConfig, Tag("table")],
     Discriminator(lambda value: "name" if isinstance(value, str) else "table"),
 ]
 IN_PYTHON = "harness.run"

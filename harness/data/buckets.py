@@ -29,7 +29,7 @@ from harness.data.layout import Layout
 from harness.data.loading import Items
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.data.ordering import merged
-from harness.data.parts import Part
+from harness.data.parts import LogPart
 from harness.data.table_files import sources
 
 _log = logging.getLogger(__name__)
@@ -244,7 +244,7 @@ def file_of(folder: Path, number: int, what: str) -> Path:
 
 
 def _gathered(
-    written: list[Part], first: int, behind: int, items: Int32, types: Sequence[EventType]
+    written: list[LogPart], first: int, behind: int, items: Int32, types: Sequence[EventType]
 ) -> tuple[pl.Series, Events]:
     """Return the users of some leaves, sorted, and their events, in canonical order."""
     code_of_number = np.zeros(written[-1].users_before + int(written[-1].user_ends[-1]), np.int32)

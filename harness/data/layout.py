@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from unicodedata import category
@@ -24,7 +26,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 from pydantic_core import ArgsKwargs
 
-from harness.core.errors import UsageError, in_toml
+from harness.core.errors import UsageError, in_toml, suggest
 from harness.core.given import is_given, no_file, shown
 from harness.core.unpacking import SENT, Cap
 from harness.data.conditions import Condition, conditions, key, where_to_write
@@ -80,11 +82,19 @@ def _time_format(time_format: str) -> str:
 Name = Annotated[str, Field(min_length=1)]
 Separator = Annotated[str, AfterValidator(_separator)]
 TimeFormat = Annotated[str, AfterValidator(_time_format)]
-_Where = Annotated[
-    tuple[Condition, ...],
-    BeforeValidator(lambda where: where if isinstance(where, tuple) else conditions(where or {})),
-]
-_SETTINGS = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+_ListToo = BeforeValidator(lambda names: tuple(names) if isinstance(names, list) else names)
+_Names = Annotated[tuple[str, ...], _ListToo]
+_SETTINGS = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
+_CALLS = {"EventTable": "events(…)", "AttributeTable": "attributes(…)", "Layout": "Layout(…)"}
+"""What a layout's author writes, by the class that it makes."""
+_MOST_SHOWN = 80
+
+
+def _conditions(where: Any) -> tuple[Condition, ...]:
+    """Return what is given as ``where``: as in a config, conditions already, or None."""
+    if isinstance(where, tuple) and all(isinstance(one, Condition) for one in where):
+        return where
+    return conditions({} if where is None else where)
 
 
 @dataclass(frozen=True, config=_SETTINGS)
@@ -99,15 +109,42 @@ class _Declared:
         except ValidationError as error:
             if not isinstance(values, ArgsKwargs):  # what holds it is told
                 raise
-            fault, names = error.errors()[0], [each.name for each in fields(cls)]
-            name = names[n] if isinstance(n := fault["loc"][0], int) else n
-            words = fault["msg"].replace("Input should be", "expected")
-            if fault["type"] == "missing":
-                words = "is missing"
-            elif fault["type"] != "value_error":
-                words = f"is {in_toml(fault['input'])}; {words}"
-            file = [*values.args, *(values.kwargs or {}).values(), ""][0]
-            raise UsageError(f"{file}: {name} {words.removeprefix('Value error, ')}") from None
+            words = _in_words(error.errors()[0], values, cls)
+            name = values.args[0] if values.args else (values.kwargs or {}).get(fields(cls)[0].name)
+            is_name = isinstance(name, str | os.PathLike) and str(name)
+            raise UsageError(f"{name if is_name else _CALLS[cls.__name__]}: {words}") from None
+
+
+def _in_words(fault: Any, values: ArgsKwargs, declaration: type[_Declared]) -> str:
+    """Return one fault of a declaration: the argument, what was found, what is allowed."""
+    by_position = [each.name for each in fields(declaration) if not each.kw_only]
+    allowed = [each.name for each in fields(declaration) if each.repr]
+    place, *within = fault["loc"]
+    value = _shortened(fault["input"])
+    if fault["type"] == "unexpected_positional_argument":
+        return f"{value} is one argument too many; {suggest('', allowed)}"
+    if fault["type"] == "unexpected_keyword_argument":
+        return f'no argument "{place}"; {suggest(place, allowed)}'
+    name = by_position[place] if isinstance(place, int) else place
+    if fault["type"] == "missing":
+        return f"{name} is missing"
+    if fault["type"] == "multiple_argument_values":
+        first = _shortened(values.args[by_position.index(name)])
+        return f"{name} is {first} by position and {value} by name; write it once"
+    name += "".join(f"[{index}]" for index in within)
+    if fault["type"] == "value_error":
+        return f"{name} {fault['ctx']['error']}"
+    expected = re.sub(r"^\w+ should (be|have)", "expected", fault["msg"])
+    if fault["type"] == "dataclass_exact_type":
+        class_name = fault["ctx"]["class_name"]
+        expected = f"expected {_CALLS.get(class_name, class_name)}"
+    return f"{name} is {value}; {expected}"
+
+
+def _shortened(value: object) -> str:
+    """Return a value as a message shows it, of a long one the start."""
+    text = in_toml(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 @dataclass(frozen=True, config=_SETTINGS)
@@ -144,15 +181,18 @@ class Table(_Declared):
         What a name of a frame stands for; None where that was given to another process.
     """
 
-    file: Annotated[str, BeforeValidator(lambda file: str(file) if file else file)]
+    file: Annotated[
+        Name,
+        BeforeValidator(lambda file: os.fspath(file) if isinstance(file, os.PathLike) else file),
+    ]
     _: KW_ONLY
     separator: Separator = ","
-    header: tuple[str, ...] | None = None
+    header: _Names | None = None
     encoding: Encoding = "utf-8"
     quote: bool = True
     escape: Escape = ""
     bad_lines: BadLines = "refuse"
-    rows: tuple[str, ...] = ()
+    rows: _Names = ()
     inherits_quote: bool = field(default=False, repr=False, compare=False)
     cap: Cap = field(default=SENT, repr=False, compare=False)
     key: str = field(default="", repr=False, compare=False)
@@ -269,10 +309,10 @@ class EventTable(Table):
     kind: Name | None = None
     type: Name = "event"
     value: Name | None = None
-    where: _Where = ()
+    where: Annotated[tuple[Condition, ...], BeforeValidator(_conditions)] = ()
     valid: bool = False
     numbered: bool = False
-    watched: tuple[str, ...] = ()
+    watched: _Names = ()
 
     def __post_init__(self) -> None:
         """Raise UsageError where two columns are one, or dates bound what holds no times."""
@@ -342,7 +382,7 @@ class Layout(_Declared):
     """
 
     name: Name
-    events: Annotated[tuple[EventTable, ...], Field(min_length=1)]
+    events: Annotated[tuple[EventTable, ...], _ListToo, Field(min_length=1)]
     users: AttributeTable | None = None
     items: AttributeTable | None = None
     candidates: CandidateRule = "train"
@@ -424,8 +464,8 @@ class Layout(_Declared):
         return where_to_write(there, *(held[column] for column in sorted(held)))
 
 
-declared = TypeAdapter(Layout).validate_python
-"""Returns the layout of plain values, such as those of TOML."""
+declared = partial(TypeAdapter(Layout).validate_python, strict=False)
+"""Returns the layout of plain values that are checked already, such as those of a config."""
 
 events: Callable[..., EventTable] = EventTable
 """Declares a table of events in a layout."""

@@ -108,7 +108,7 @@ def items_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class CodedRows:
     """Rows as codes: of `kinds`, and of users and items, whose new ids are in the codes' order.
 
     `first` is whether codes begin anew here.
@@ -129,16 +129,16 @@ class Rows:
 
 def in_parts(
     layout: Layout, reader: EventReader, most_rows: int, most_ids: float = inf
-) -> Iterator[Rows]:
+) -> Iterator[CodedRows]:
     """Yield the rows of a reader in parts; codes begin anew where there are `most_ids`."""
     users, items, types, first = Encoder(), Encoder(), EventTypes(), True
     batches: list[dict[str, npt.NDArray[Any]]] = []
     size = read_bytes = 0
 
-    def taken() -> Rows:
+    def taken() -> CodedRows:
         columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
         batches.clear()
-        return Rows(columns, types.met, users.take(), items.take(), first)
+        return CodedRows(columns, types.met, users.take(), items.take(), first)
 
     with ThreadPoolExecutor(1) as beside:
         for number, batch in reader.batches():

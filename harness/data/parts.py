@@ -21,7 +21,7 @@ from harness.data import dataset
 from harness.data.dataset import Events, events_of
 from harness.data.event_types import EventType, codes_of, of_types
 from harness.data.layout import Layout
-from harness.data.loading import Rows, in_parts
+from harness.data.loading import CodedRows, in_parts
 from harness.data.table_files import EventReader
 
 PART_ROWS = 1 << 22
@@ -31,7 +31,7 @@ MOST_IDS = 1 << 23
 
 def write(
     layout: Layout, folder: Path, progress: Callable[[int], object]
-) -> tuple[list[Part], list[str]]:
+) -> tuple[list[LogPart], list[str]]:
     """Write all rows of a log into a folder, in parts; return these, and what was left out."""
     writer, reader = _Writer(folder), EventReader(layout, progress)
     with ThreadPoolExecutor(1) as pool:  # which writes a part while the next one is read
@@ -49,11 +49,11 @@ class _Writer:
     """Writes parts: users have numbers by part and leaf, items by part."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.parts = folder, list[Part]()
+        self.folder, self.parts = folder, list[LogPart]()
         self.numbers, self.leaves = np.empty(0, np.int32), np.empty(0, np.uint16)
         self.users = self.items = self.items_before = 0
 
-    def write(self, rows: Rows) -> None:
+    def write(self, rows: CodedRows) -> None:
         """Write the next part."""
         if rows.first:  # so its items have other numbers than those of equal codes before
             self.numbers, self.leaves = self.numbers[:0], self.leaves[:0]
@@ -67,7 +67,7 @@ class _Writer:
         path = self.folder / f"{len(self.parts):06}"
         pl.DataFrame(columns).write_ipc(path.with_suffix(".events"))
         pl.DataFrame({dataset.ID: rows.users.gather(by_leaf)}).write_ipc(path.with_suffix(".users"))
-        part = Part(
+        part = LogPart(
             path=path,
             span=rows.span,
             kinds=rows.kinds,
@@ -105,7 +105,7 @@ def ends_of(groups: Counts, count: int) -> Int64:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LogPart:
     """Rows on disk by leaf, the times of the first and last, and the ids that are new in it.
 
     `user_ends` and `ends` say where the new users and the rows of each leaf begin, and the end;

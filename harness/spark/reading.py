@@ -398,7 +398,7 @@ class _Divider:
         self._bucket_of, self._number_of = np.empty(0, np.uint16), np.empty(0, np.int32)
         self._sent = np.zeros(len(keys), np.int32)
 
-    def of_buckets(self, read: loading.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
+    def of_buckets(self, read: loading.CodedRows) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the key and the new users and the events of each bucket that has some.
 
         Users have numbers in the order in which a bucket gets them, items among those met there.

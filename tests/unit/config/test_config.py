@@ -160,6 +160,10 @@ def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None
         ("evaluation", "metrics", ["MAP@12", 3], ".1: found 3; "),
         ("data", "time", False, ' = false works with [split] strategy "given" only'),
         *(("data", "max_unpacked_gb", float(n), f": found {n}") for n in ("0", "-1", "inf", "nan")),
+        *(
+            ("data", key, "", ": found ''; string should have at least 1 character")
+            for key in ("user", "kind", "events", "items")
+        ),
         ("data", "where", 5, ": found 5; expected keys with values"),
         ("data", "where", {"r": True}, " r: found true; expected a text or "),
         ("data", "where", {"r": {"min": 10**400}}, " r: found { min = 1"),

@@ -165,8 +165,8 @@ def but(old: str, new: str) -> str:
         ("def Shop():\n    raise ValueError('no shop')", "cannot be made: ValueError: no shop"),
         (but('user="who"', 'users="who"'), "sales.txt: user is missing"),
         (but('"what"', "5"), "sales.txt: item is 5; expected a valid string"),
-        (EMPTY.format("()"), "shop: events is []; Tuple should have at least 1 item"),
-        (EMPTY.format("('sales.txt',)"), "shop: events is 'sales.txt'; expected a dict"),
+        (EMPTY.format("()"), "shop: events is []; expected at least 1 item"),
+        (EMPTY.format("('sales.txt',)"), "shop: events[0] is 'sales.txt'; expected events(…)"),
         (but("%d.%m.%Y", "german"), "sales.txt: time_format is 'german'; allowed: "
                                     "iso"),
         (but('"what"', '"who"'), 'sales.txt: user and item are both the column "who"'),
@@ -176,12 +176,63 @@ def but(old: str, new: str) -> str:
         (but('time="at"', "time=None"), "sales.txt: time is None; expected a column"),
         (but('";"', '""'), "sales.txt: separator is ''; expected one character"),
         (but('"sale"', '"sale", where="paid"'), "where is 'paid'; expected columns and their v"),
-        (but('"shop"', '"shop", items="items.csv"'), "shop: items is 'items.csv'; expected a dic"),
+        (but('"shop"', '"shop", items="items.csv"'), "items is 'items.csv'; expected attributes("),
     ],
 )  # fmt: skip
 def test_what_breaks_the_contract(tmp_path: Path, module: str, words: str) -> None:
     with refusal(UsageError, '[data] layout "shops:Shop"', words):
         plugged(tmp_path, module).layout()
+
+
+LOG: dict[str, Any] = {"file": "log.csv", "user": "u", "item": "i", "time": "t"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"quote": "no"}, "log.csv: quote is 'no'; expected a valid boolean"),
+        ({"file": 5}, "events(…): file is 5; expected a valid string"),
+        ({"file": b"log.csv"}, "events(…): file is b'log.csv'; expected a valid string"),
+        ({"file": ""}, "events(…): file is ''; expected at least 1 character"),
+        ({"where": []}, "log.csv: where is []; expected columns and their values"),
+        ({"where": False}, "log.csv: where is false; expected columns and their values"),
+        ({"where": ""}, "log.csv: where is ''; expected columns and their values"),
+        ({"where": ({"column": "x", "low": "3"},)},
+         "log.csv: where is [{ column = 'x', low = '3' }]; expected columns and their values"),
+        ({"time": 1}, "log.csv: time is 1; expected a valid string"),
+        ({"header": ["a", 5]}, "log.csv: header[1] is 5; expected a valid string"),
+        ({"header": {"a"}}, "log.csv: header is {'a'}; expected a valid tuple"),
+        ({"kinds": "x"}, 'log.csv: no argument "kinds"; did you mean "kind"?'),
+        ({"colour": 3}, 'log.csv: no argument "colour"; allowed: file, separator, header'),
+    ],
+)  # fmt: skip
+def test_what_a_table_may_not_be(arguments: dict[str, Any], words: str) -> None:
+    with refusal(UsageError, words):
+        events(**{"user": "u"} | LOG | arguments)
+
+
+def test_arguments_by_position() -> None:
+    log = events(**LOG)
+    with refusal(UsageError, "log.csv: user is 'x' by position and 'u' by name; write it once"):
+        events("log.csv", "x", user="u", item="i", time="t")
+    with refusal(UsageError, "a.csv: 'x' is one argument too many; allowed: file, separator"):
+        attributes("a.csv", "id", "since", "iso", "x")
+    with refusal(UsageError, "attributes(…): file is missing"):
+        attributes(id="id")
+    assert events(Path("log.csv"), "u", "i", "t", where=None, header=[]) == replace(log, header=())
+
+
+def test_what_a_layout_may_not_be() -> None:
+    log = events(**LOG)
+    with refusal(UsageError, "shop: id_width is '10'; expected a valid integer"):
+        Layout("shop", (log,), id_width="10")  # type: ignore[arg-type]
+    with refusal(UsageError, 'shop: no argument "item"; did you mean "items"?'):
+        Layout("shop", (log,), item=None)  # type: ignore[call-arg]
+    with pytest.raises(UsageError) as error:
+        Layout("shop", [log, LOG | {"type": "x" * 300}])  # type: ignore[arg-type]
+    shown = "{ file = 'log.csv', user = 'u', item = 'i', time = 't', type = '"
+    assert str(error.value) == f"shop: events[1] is {shown}{'x' * 16}…; expected events(…)"
+    assert Layout("shop", [log]) == Layout("shop", (log,))  # type: ignore[arg-type]
 
 
 def test_the_check_looks_at_tables_that_describe_nobody(tmp_path: Path) -> None:
