@@ -6,7 +6,6 @@ import io
 import json
 import random
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -135,10 +134,8 @@ def test_no_file_of_another_kind_surprises(batch: int, files: int, tmp_path: Pat
 
 
 def otherwise(folder: Path, name: str, rows: list[str]) -> Layout:
-    given = layout(folder, name, numbered=False)
-    (events,) = given.events
-    own = replace(events.table, separator="::", rows=tuple(rows))
-    return replace(given, events=(replace(events, table=own),))
+    declared = layout(folder, name, numbered=False)
+    return declared.with_events(separator="::", rows=tuple(rows))
 
 
 def is_plain(content: bytes) -> bool:
