@@ -206,7 +206,7 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> No
     scratch.mkdir()
     written, notes = parts.write(layout, scratch, progress)
     items, item_map = loading.items_of(layout, pl.concat([part.items for part in written]))
-    types, words = in_order(of for part in written for of in part.kinds), words_of(items.ids)
+    types, words = in_order(kind for part in written for kind in part.kinds), words_of(items.ids)
     registered = loading.users_of(layout)
     count = bucket_count(sum(int(part.ends[-1]) for part in written))
     odd = list[Oddities]()
