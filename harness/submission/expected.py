@@ -32,7 +32,7 @@ from harness.submission.format import (
     shaped,
     width_of,
 )
-from harness.submission.keys import Known, Learning, learnt, nothing, packed
+from harness.submission.keys import Known, Learning, learnt, nothing
 from harness.submission.rules import OF_FAULT, RULES
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Against:
 
     def beyond(self, codes: Int64) -> list[str]:
         """Return the ids of users who need no row, by codes."""
-        own = self.users.codes(*packed(self.others))
+        own = self.users.codes_of(self.others)
         return list(compress(self.others, np.isin(own, codes)))
 
     def texts(self, codes: Int64) -> list[bytes]:

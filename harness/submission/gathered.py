@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from harness.core.arrays import Bool, Int32, Ragged
 from harness.delimited.tally import EXAMPLES
-from harness.submission import faults
-from harness.submission._scan import LIST, STRANGER, USER
+from harness.submission import _kernels as faults
+from harness.submission._kernels import LIST, STRANGER, USER
 from harness.submission.admitted import Admitted
 from harness.submission.diagnose import SEVERAL, Diagnosis
 from harness.submission.expected import Against
@@ -144,8 +144,6 @@ class Gathering:
         Whose users and items are known to `against`.
     places : int, optional
         Positions of a list that are looked at; all there are by default.
-    size : int
-        Bytes that there are, if that can be told.
 
     Attributes
     ----------
@@ -160,7 +158,6 @@ class Gathering:
         solution: Solution | None,
         findings: Findings,
         places: int | None = None,
-        size: int = 0,
     ) -> None:
         users, items = against.users, against.items_of(wanted)
         self._answers = None if solution is None else Answers.of(solution, users, items)
@@ -169,7 +166,7 @@ class Gathering:
         self._findings = findings
         kept = places or _ALL
         self.expected = Expected.of(users, items, rows, kept, wanted)
-        self._users = Admitted(len(users), size)
+        self._users = Admitted(len(users))
         self._lists: WideLists | LongLists = WideLists(int(rows.max(initial=-1)) + 1)
         if wanted.long:
             by = ("score" if wanted.descending else "rank") if wanted.order else ""

@@ -14,11 +14,10 @@ from harness.delimited import _lines
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block
 from harness.delimited.tally import EXAMPLES
-from harness.submission import _items, faults
-from harness.submission._scan import LIST, ORDER, USER
+from harness.submission._kernels import EMPTY, LIST, ONE_ITEM, ORDER, USER, mark_repeats
 from harness.submission.admitted import Admitted
 from harness.submission.findings import Findings
-from harness.submission.keys import Known, Learning, packed
+from harness.submission.keys import Known, Learning
 from harness.submission.scan import Scanned
 from harness.submission.scan_file import ScannedBlock
 
@@ -68,21 +67,31 @@ class WideLists:
     def take(self, scanned: ScannedBlock, users: Admitted, findings: Findings) -> None:
         """Take in the next block, and its users."""
         found = scanned.found
-        again = users.admit(found.users, found.keys, found.list_keys, scanned.block.size)
+        again = users.admit(found.users, found.keys, found.list_keys)
         for code, lines in (("SUB203", again.other), ("SUB211", again.same)):
             findings.add(code, len(lines), scanned.places(found.spans(lines[:EXAMPLES], USER)))
-        widest = int(np.diff(found.lists.ends, prepend=0).max(initial=0))
-        held = self._lists.shape[1]
-        if widest > held:
-            wider = np.full((len(self._lists), widest), -1, np.int32)
-            wider[:, :held] = self._lists
-            self._lists = wider
-        _items.put(*found.lists, self._lists, self._taken)  # the first list of a user's stands
+        self._put(*found.lists)
         if found.n_same > 0 and self._first is None:
             self._first = found.first_sum
         self._same += found.n_same if found.first_sum == self._first else 0
         self._held += int(np.count_nonzero(found.users != NO_ROW))
-        self._single += int(found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum())
+        self._single += int(found.tally.lines[[EMPTY, ONE_ITEM]].sum())
+
+    def _put(self, rows: Int32, ends: Int64, items: Int32) -> None:
+        """Put lists into their rows; the first of a user's stands."""
+        sizes = np.diff(ends, prepend=0)
+        widest, held = int(sizes.max(initial=0)), self._lists.shape[1]
+        if widest > held:
+            wider = np.full((len(self._lists), widest), -1, np.int32)
+            wider[:, :held] = self._lists
+            self._lists = wider
+        _, first = np.unique(rows, return_index=True)
+        is_first = np.zeros(len(rows), np.bool_)
+        is_first[first] = ~self._taken[rows[first]]
+        self._taken[rows] = True
+        position = np.arange(len(items)) - np.repeat(ends - sizes, sizes)
+        kept = np.repeat(is_first, sizes)
+        self._lists[np.repeat(rows, sizes)[kept], position[kept]] = items[kept]
 
     def finish(self) -> tuple[Int32 | None, list[Fault], Common]:
         """Return the lists, −1 = empty, no fault, and what all have in common."""
@@ -291,7 +300,7 @@ def _repeated(first: Bool, item: Int32) -> Bool:
     """Return which rows hold an item that an earlier row of the user's holds."""
     again = np.zeros(len(item), np.bool_)
     last = np.full(int(item.max(initial=-1)) + 1, -1, np.int64)
-    _items.mark_repeats(first, item, last, again)
+    mark_repeats(first, item, last, again)
     return again
 
 
@@ -314,9 +323,9 @@ class Answers:
     def of(cls, solution: Solution, users: Known, items: Known) -> Answers:
         """Return the answers of a solution whose users and items are all known."""
         rows = np.full(len(users), -1, np.int32)
-        rows[users.codes(*packed(solution.users))] = np.arange(len(solution.users))
+        rows[users.codes_of(solution.users)] = np.arange(len(solution.users))
         positions = np.full(len(items), -1, np.int32)
-        positions[items.codes(*packed(solution.items))] = np.arange(len(solution.items))
+        positions[items.codes_of(solution.items)] = np.arange(len(solution.items))
         others = np.flatnonzero(positions < 0)
         positions[others] = len(solution.items) + np.arange(len(others))
         return cls(rows, positions)

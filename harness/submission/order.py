@@ -19,7 +19,7 @@ from harness.delimited._bytes import behind_last, find_byte
 from harness.delimited._lines import NO_ROW
 from harness.delimited.blocks import Block, cut, in_order
 from harness.delimited.stream import Refused
-from harness.submission import faults
+from harness.submission import _kernels as faults
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
@@ -97,10 +97,10 @@ def _again(path: Path | pl.DataFrame, against: Against, check: OneItemCheck) -> 
     """Return whether a user comes again before any list has several items."""
     users = Admitted(len(against.users))
     with source(path, against, Findings()) as opened:
-        for block, found in in_order(opened.reader, lambda block: (block, check.scanned(block))):
+        for found in in_order(opened.reader, check.scanned):
             if found is None:
                 return False
-            again = users.admit(found.users, found.keys, found.list_keys, block.size)
+            again = users.admit(found.users, found.keys, found.list_keys)
             if len(again.other) + len(again.same) > 0:
                 return True
     return False

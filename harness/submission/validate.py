@@ -256,8 +256,7 @@ def _read(
     one_item: order.OneItemCheck | None,
 ) -> Summary:
     """Return what a submission holds, and its lists where there is a solution."""
-    size = path.stat().st_size if isinstance(path, Path) else 0
-    gathering = Gathering(against, opened.wanted, solution, findings, places, size)
+    gathering = Gathering(against, opened.wanted, solution, findings, places)
     refuse = (lambda block: None) if one_item is None else one_item.refuse_several
     last = opened.reader.header_lines
     given = opened.reader, opened.form, gathering.expected, findings, refuse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.submission import faults
+from harness.submission import _kernels as faults
 from harness.submission.rules.rule import BY_RANK, Rule, bob, item_rule, list_rule
 
 RULES = (
