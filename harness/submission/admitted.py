@@ -11,6 +11,8 @@ from harness.core.ids import KeyTable
 from harness.delimited._lines import NO_ROW
 from harness.submission._kernels import STRANGER
 
+_LEAST, _MOST_FILLED = 1 << 12, 0.7
+
 
 class Again(NamedTuple):
     """Lines of a block whose users were there before, with another list and with the same one."""
@@ -26,6 +28,8 @@ class Admitted:
     ----------
     n_known : int
         How many users are known.
+    size : int
+        How many bytes the file has, if that can be told: room is made for as many users.
 
     Attributes
     ----------
@@ -34,15 +38,15 @@ class Admitted:
     rows : int
     """
 
-    def __init__(self, n_known: int) -> None:
+    def __init__(self, n_known: int, size: int = 0) -> None:
         self.torn: Bool = np.zeros(n_known, np.bool_)
         self.rows = 0
-        self._n_known = n_known
+        self._n_known, self._size = n_known, size
         self._strangers = KeyTable()
         # Of known users, then of strangers, with room for more of these.
         self._is_there: Bool = np.zeros(n_known, np.bool_)
         self._lists: UInt64 = np.zeros(n_known, np.uint64)
-        self._line: Int64 = np.zeros(n_known, np.int64)
+        self._line: Int32 = np.zeros(n_known, np.int32)
 
     @property
     def known(self) -> Bool:
@@ -54,12 +58,23 @@ class Admitted:
         """Users who are not known."""
         return len(self._strangers)
 
-    def admit(self, users: Int32, keys: UInt64, lists: UInt64) -> Again:
-        """Take in the users of a block's lines, and keys of what else stands there."""
+    def admit(self, users: Int32, keys: UInt64, lists: UInt64, size: int = 1) -> Again:
+        """Take in the users of a block's lines, and keys of what else stands there.
+
+        Parameters
+        ----------
+        size : int
+            How many bytes the block has.
+        """
+        if self.strangers == 0:
+            strangers = np.count_nonzero(users == STRANGER) * max(1.0, self._size / size)
+            rows_of_table = max(_LEAST, 1 << int(strangers / _MOST_FILLED).bit_length())
+            self._strangers = KeyTable(np.zeros((rows_of_table, 2), np.uint64))
+            self._make_room(int(strangers))
         rows = np.flatnonzero(users >= STRANGER)
         codes, lists = self._codes(users, keys)[rows], lists[rows]
-        self._make_room()
-        order = np.arange(len(codes))
+        self._make_room(self.strangers)
+        order = np.arange(len(codes), dtype=np.int32)
         self._line[codes[::-1]] = order[::-1]  # the first of each user: the last assignment holds
         again = self._is_there[codes] | (self._line[codes] < order)
         new = codes[~again]
@@ -79,11 +94,10 @@ class Admitted:
         codes[strange] = self._n_known + self._strangers.codes(keys[strange])
         return codes
 
-    def _make_room(self) -> None:
-        """Make room for as many strangers as there are, and for as many again."""
-        more = self._n_known + self.strangers - len(self._is_there)
-        if more > 0:
-            room = more + self.strangers
+    def _make_room(self, strangers: int) -> None:
+        """Make room for so many strangers, and if there is none for as many again."""
+        if self._n_known + strangers > len(self._is_there):
+            room = self._n_known + 2 * strangers - len(self._is_there)
             self._is_there = np.concatenate((self._is_there, np.zeros(room, np.bool_)))
             self._lists = np.concatenate((self._lists, np.zeros(room, np.uint64)))
-            self._line = np.concatenate((self._line, np.zeros(room, np.int64)))
+            self._line = np.concatenate((self._line, np.zeros(room, np.int32)))

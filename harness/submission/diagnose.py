@@ -130,7 +130,7 @@ class Diagnoses:
         The known id that each means; −1: none, SEVERAL: more than one.
     known : list of bytes
         That id, of several the first by its text; empty where there is none.
-    others : int64 array
+    further : int64 array
         How many more there are.
     certain : bool array
         Whether it can be mended into the id that it means.
@@ -143,7 +143,7 @@ class Diagnoses:
     marks: Int64
     codes: Int32
     known: list[bytes]
-    others: Int64
+    further: Int64
     certain: Bool
     by_case: Bool
     mended: list[bytes | None]
@@ -289,31 +289,31 @@ class Diagnosis:
         damages = [damage(token, digits=known.digits, width=known.width) for token in tokens]
         marks, dress, bare, mended = zip(*damages, strict=True)
         codes = self._codes(mended)
-        found = Diagnoses(
+        diagnoses = Diagnoses(
             marks=np.array(marks, np.int64),
             codes=codes,
             known=[(text if code >= 0 else b"") for text, code in zip(mended, codes, strict=True)],
-            others=np.zeros(n, np.int64),
+            further=np.zeros(n, np.int64),
             certain=codes >= 0,
             by_case=np.zeros(n, np.bool_),
             mended=[*mended],
         )
         if not known.telling:
-            found.marks[:] &= ~(1 << faults.MISSHAPEN)
+            diagnoses.marks[:] &= ~(1 << faults.MISSHAPEN)
         rows = np.flatnonzero(codes < 0)
         if len(rows) > 0 and len(known) > 0 and not known.exact:
             texts = [_text(bare[row] or tokens[row]) for row in rows.tolist()]
             is_text = np.array([_UNREADABLE not in text for text in texts])
-            self._read_as_windows(found, rows[~is_text])
+            self._read_as_windows(diagnoses, rows[~is_text])
             if not self._of_users and not known.complete:  # else a fault is plain already
-                is_text &= found.marks[rows] & ~np.array(dress)[rows] == 0
-            self._compare(found, rows[is_text], [*compress(texts, is_text)], np.array(dress))
+                is_text &= diagnoses.marks[rows] & ~np.array(dress)[rows] == 0
+            self._compare(diagnoses, rows[is_text], [*compress(texts, is_text)], np.array(dress))
         if self._of_users:
-            found.marks[found.marks != 1 << faults.PADDED_ID] = 1 << faults.MANGLED_ID
-            found.marks[found.codes == -1] = 0
+            diagnoses.marks[diagnoses.marks != 1 << faults.PADDED_ID] = 1 << faults.MANGLED_ID
+            diagnoses.marks[diagnoses.codes == -1] = 0
         elif known.complete:
-            _blame_unknown(found)
-        return found
+            _blame_unknown(diagnoses)
+        return diagnoses
 
     def may_mean(self, tokens: Sequence[bytes], but: Bool) -> Bool:
         """Return which tokens look like a known id, other than those whose codes `but` excludes."""
@@ -321,10 +321,10 @@ class Diagnosis:
 
         ids = _texts_of(self.known)
         meanings = Meanings(ids.filter(~but[self.known.codes_of(ids)]))
-        found = np.zeros(len(tokens), np.bool_)
+        may_mean = np.zeros(len(tokens), np.bool_)
         texts = _series([_text(_undressed(token)[0] or token) for token in tokens])
-        found[meanings.of(texts, joined=self._joined)[AT].to_numpy()] = True
-        return found
+        may_mean[meanings.of(texts, joined=self._joined)[AT].to_numpy()] = True
+        return may_mean
 
     def _codes(self, texts: Sequence[bytes | None]) -> Int32:
         """Return the codes of known ids; −1 where a text is none, and where there is no text."""
@@ -332,16 +332,18 @@ class Diagnosis:
         codes[[not text for text in texts]] = -1
         return codes
 
-    def _read_as_windows(self, found: Diagnoses, rows: Int64) -> None:
+    def _read_as_windows(self, diagnoses: Diagnoses, rows: Int64) -> None:
         """Note ids that are known where their bytes, which are no UTF-8, are Windows-1252."""
-        decoded = [(found.mended[row] or b"").decode("cp1252", "replace").encode() for row in rows]
+        decoded = [
+            (diagnoses.mended[row] or b"").decode("cp1252", "replace").encode() for row in rows
+        ]
         for row, text, code in zip(rows.tolist(), decoded, self._codes(decoded), strict=True):
             if code >= 0:
-                found.codes[row], found.known[row], found.mended[row] = code, text, text
-                found.marks[row] |= 1 << faults.RESPELLED
-                found.certain[row] = True
+                diagnoses.codes[row], diagnoses.known[row], diagnoses.mended[row] = code, text, text
+                diagnoses.marks[row] |= 1 << faults.RESPELLED
+                diagnoses.certain[row] = True
 
-    def _compare(self, found: Diagnoses, rows: Int64, texts: list[str], dress: Int64) -> None:
+    def _compare(self, diagnoses: Diagnoses, rows: Int64, texts: list[str], dress: Int64) -> None:
         """Note which rows look like known ids, by their texts without what stands around them."""
         from harness.core.alike import AT, CASE, COUNT, EXPONENT, MEANT
         from harness.core.alike import damage as damages_of
@@ -356,15 +358,15 @@ class Diagnosis:
         marks, sure = self._judged(ids, meant, happened)
         # Digits that an exponent has lost are lost.
         certain = single & sure & (happened != EXPONENT).to_numpy()
-        found.marks[rows] = marks | dress[rows]
-        found.codes[rows] = np.where(single, self._codes(known), SEVERAL)
-        found.others[rows] = alike[COUNT].to_numpy().astype(np.int64) - 1
-        found.certain[rows] = certain
-        found.by_case[rows] = (happened == CASE).to_numpy() & (dress[rows] == 0)
+        diagnoses.marks[rows] = marks | dress[rows]
+        diagnoses.codes[rows] = np.where(single, self._codes(known), SEVERAL)
+        diagnoses.further[rows] = alike[COUNT].to_numpy().astype(np.int64) - 1
+        diagnoses.certain[rows] = certain
+        diagnoses.by_case[rows] = (happened == CASE).to_numpy() & (dress[rows] == 0)
         for row, text, is_certain in zip(rows.tolist(), known, certain.tolist(), strict=True):
-            found.known[row] = text
+            diagnoses.known[row] = text
             if is_certain:
-                found.mended[row] = text
+                diagnoses.mended[row] = text
 
     def _judged(self, ids: pl.Series, meant: pl.Series, happened: pl.Series) -> tuple[Int64, Bool]:
         """Return the fault of each id that looks like a known one, 1 << fault, and what is sure."""
@@ -404,17 +406,17 @@ class Diagnosis:
             return self._meanings
 
 
-def _blame_unknown(found: Diagnoses) -> None:
+def _blame_unknown(diagnoses: Diagnoses) -> None:
     """Note items that there are none of: all are known."""
-    has_text = np.array([bool(text) for text in found.mended])
-    wrong = found.marks == 0
-    wrong |= found.marks & 1 << faults.MISSHAPEN != 0
+    has_text = np.array([bool(text) for text in diagnoses.mended])
+    wrong = diagnoses.marks == 0
+    wrong |= diagnoses.marks & 1 << faults.MISSHAPEN != 0
     wrong |= has_text
-    wrong &= found.codes == -1
-    found.marks[wrong] &= ~(1 << faults.MISSHAPEN | 1 << faults.ZEROS_LOST)
-    found.marks[wrong] |= 1 << faults.UNKNOWN_ITEM
-    for row in np.flatnonzero(has_text & ~found.certain):
-        found.mended[row] = None
+    wrong &= diagnoses.codes == -1
+    diagnoses.marks[wrong] &= ~(1 << faults.MISSHAPEN | 1 << faults.ZEROS_LOST)
+    diagnoses.marks[wrong] |= 1 << faults.UNKNOWN_ITEM
+    for row in np.flatnonzero(has_text & ~diagnoses.certain):
+        diagnoses.mended[row] = None
 
 
 def _text(text: bytes) -> str:

@@ -312,7 +312,7 @@ def _no_row(line: bytes, separator: bytes, columns: int) -> bytes:
 
 def _names(alike: LookAlikes, renamed: Bool) -> dict[int, bytes]:
     """Return the known ids that damaged ones become, by line."""
-    is_mended = alike.found.certain & renamed[alike.found.codes]
-    known = alike.found.known
+    is_mended = alike.diagnoses.certain & renamed[alike.diagnoses.codes]
+    known = alike.diagnoses.known
     pairs = zip(alike.lines.tolist(), alike.which.tolist(), strict=True)
     return {line: known[which] for line, which in pairs if is_mended[which]}

@@ -180,6 +180,7 @@ class Learning:
         starts, stops : int64 arrays, (n,)
             First byte, and the byte behind the last.
         """
+        starts, stops = np.ascontiguousarray(starts), np.ascontiguousarray(stops)
         digits, self._width, lower, upper, zeros, odd = _kernels.looks(
             buffer, starts, stops, self._width
         )

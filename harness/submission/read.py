@@ -73,8 +73,8 @@ class File:
         rows = self.frame.select(user=user_column, usage=pl.col("Usage").cast(pl.String))
         wrong = rows.filter(~pl.col("usage").is_in(USAGES).fill_null(False))
         if len(wrong) > 0:
-            user, found = wrong.row(0)
-            shown = "an empty value" if found is None else f'"{printable(found)}"'
+            user, value = wrong.row(0)
+            shown = "an empty value" if value is None else f'"{printable(value)}"'
             raise DataError(
                 f'{self.path}: column "Usage", user {user}: found {shown}, expected one of '
                 f"{', '.join(USAGES)}"
@@ -92,7 +92,7 @@ class File:
 
 
 def read(
-    given: Path | pl.DataFrame, named: Named | None = None, *, between: str | None = None
+    file: Path | pl.DataFrame, named: Named | None = None, *, between: str | None = None
 ) -> File:
     """Return a file or a frame as a table of lists.
 
@@ -110,7 +110,7 @@ def read(
         No such file or column, a row that is not whole, a rank or score that is no number.
     """
     named, between = named or Named(), between or " "
-    path, frame, place = _rows(given, "submission", named.user, named.item)
+    path, frame, place = _rows(file, "submission", named.user, named.item)
     ids = [name for name in frame.columns if name not in (named.rank, named.score)]
     user, item = _ids(path, ids, named.user, named.item)
     orders = {} if named.row_order else {"rank": named.rank, "score": named.score}
@@ -157,13 +157,13 @@ def read_truth_file(
 
 
 def _rows(
-    given: Path | pl.DataFrame, role: str, user: str | None, item: str | None
+    file: Path | pl.DataFrame, role: str, user: str | None, item: str | None
 ) -> tuple[Path, pl.DataFrame, Callable[[int], str]]:
     """Return the name of a table, its rows, and how messages name one of them."""
-    if isinstance(given, pl.DataFrame):
-        return Path(role), _usable(Path(role), given), row_text
-    frame, place = _json(given, user, item, truth=role == "solution") or _frame(given)
-    return given, _usable(given, frame), place
+    if isinstance(file, pl.DataFrame):
+        return Path(role), _usable(Path(role), file), row_text
+    frame, place = _json(file, user, item, truth=role == "solution") or _frame(file)
+    return file, _usable(file, frame), place
 
 
 def _ids(
@@ -219,9 +219,9 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
         if named not in frame.columns:
             raise DataError(f'{path}: no column "{named}"; {suggest(named, frame.columns)}')
         return named
-    others = [name for name in frame.columns if name not in ids and not _never_grades(name)]
-    usual = "grade" if "grade" in others else None
-    for name in others:
+    further = [name for name in frame.columns if name not in ids and not _never_grades(name)]
+    usual = "grade" if "grade" in further else None
+    for name in further:
         lowest = None if name == usual else doubtful_grade(frame[name], flags=usual is None)
         if lowest is not None:
             instead = "count every row with --grade-column none"

@@ -148,7 +148,7 @@ class LookAlikes:
     ----------
     lines : int64 array
     which : int64 array
-        Of each line the place of its token in `tokens` and in `found`.
+        Of each line the place of its token in `tokens` and in `diagnoses`.
     padded : bool array
         Whether plain spaces stand around the id.
     """
@@ -157,7 +157,7 @@ class LookAlikes:
     which: Int64
     padded: Bool
     tokens: list[bytes]
-    found: Diagnoses
+    diagnoses: Diagnoses
 
 
 class Lists(NamedTuple):
