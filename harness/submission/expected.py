@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress
@@ -17,7 +17,7 @@ from harness.core.arrays import Int64
 from harness.core.errors import DataError, UsageError, counted, printable, suggest
 from harness.core.io import exists
 from harness.delimited import blocks
-from harness.delimited.blocks import Block, Reader
+from harness.delimited.blocks import Block, Blocks, Reader
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import header
 from harness.submission.columns import item_column
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from harness.protocol.truth import Solution
-    from harness.submission.frame_rows import Rows
     from harness.submission.keys import Texts
 
 KEPT = "ids 5"
@@ -458,24 +457,8 @@ def columns(path: Path) -> tuple[str, ...]:
     DataError
         The file cannot be read.
     """
-    with _readable(path):
-        if is_parquet(path):
-            from harness.submission.frame_rows import parquet  # it takes Polars
-
-            names = tuple(parquet(path).collect_schema())
-        else:
-            with opened(path) as file:
-                if file.is_json:
-                    from harness.submission import json_lists  # it takes Polars
-
-                    names = tuple(json_lists.table(file.stream).kinds)
-                else:
-                    names = header.read(file.stream).columns
-    if not names:
-        raise DataError(f"{path}: has no columns; write their names in the first line")
-    if not is_parquet(path) and not all(map(str.isprintable, names)):
-        raise DataError(f"{path}: not a text table: its first line is {printable(names[0])[:60]}")
-    return names
+    with _opened(path) as (names, _):
+        return names
 
 
 def ids(path: Path, column: str | None = None, *, kept_from: int = 1 << 22) -> Known:
@@ -531,34 +514,45 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
-    if is_parquet(path):
-        from harness.submission.frame_rows import Rows, batches_of, parquet  # they take Polars
-
-        frame = parquet(path)
-        kinds = dict(frame.collect_schema())
-        yield Rows(batches_of(frame), kinds, {column}, path.stat().st_size)
-        return
-    with opened(path) as file:
-        if file.is_json:
-            from harness.submission import frame_rows, json_lists  # they take Polars
-
-            table = json_lists.table(file.stream)
-            yield frame_rows.Rows(table.batches, table.kinds, {column}, path.stat().st_size)
+def _opened(path: Path, column: str | None = None) -> Iterator[tuple[tuple[str, ...], Blocks]]:
+    """Open a file that is needed: its header, and what reads one of its columns, or the first."""
+    with _readable(path), ExitStack() as files:
+        file = None if is_parquet(path) else files.enter_context(opened(path))
+        if file is not None and not file.is_json:
+            head = header.read(file.stream)
+            _refuse_names(path, head.columns, of_text=True)
+            reader = Reader(file.stream, head.separator.encode(), returns=head.returns)
+            yield head.columns, reader
             return
-        head = header.read(file.stream)
-        yield Reader(file.stream, head.separator.encode(), returns=head.returns)
+        from harness.submission import frame_rows, json_lists  # they take Polars
+
+        if file is None:
+            frame = frame_rows.parquet(path)
+            batches, kinds = frame_rows.batches_of(frame), dict(frame.collect_schema())
+        else:
+            table = json_lists.table(file.stream)
+            batches, kinds = table.batches, table.kinds
+        names = tuple(kinds)
+        _refuse_names(path, names, of_text=file is not None)
+        read = {column or names[0]}
+        yield names, frame_rows.Rows(batches, kinds, read, path.stat().st_size)
+
+
+def _refuse_names(path: Path, names: Sequence[str], *, of_text: bool) -> None:
+    if not names:
+        raise DataError(f"{path}: has no columns; write their names in the first line")
+    if of_text and not all(map(str.isprintable, names)):
+        raise DataError(f"{path}: not a text table: its first line is {printable(names[0])[:60]}")
 
 
 def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64]]:
     """Yield the blocks of a file, and where the cells of a column stand in each."""
-    head = columns(path)
-    if column is not None and column not in head:
-        raise DataError(f'{path}: no column "{column}"; {suggest(column, head)}')
-    place = 0 if column is None else head.index(column)
-    with _readable(path), _reader(path, head[place]) as reader:
+    with _opened(path, column) as (names, reader):
+        if column is not None and column not in names:
+            raise DataError(f'{path}: no column "{column}"; {suggest(column, names)}')
+        place = 0 if column is None else names.index(column)
         for block in reader.blocks():
-            starts, stops = (array[:, 0] for array in blocks.spans(block, len(head), place))
+            starts, stops = (array[:, 0] for array in blocks.spans(block, len(names), place))
             some = starts < stops
             yield block, starts[some], stops[some]
             reader.give_back(block)

@@ -159,8 +159,8 @@ def _append_names(against: Against, there: Bool, target: BinaryIO) -> int:
 
 def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:
     """Yield the id, and the list if any, of the block's users who are not there; then they are."""
-    starts, stops, found = blocks.fields(block, columns)
-    rows = np.flatnonzero(found != NO_ROW)
+    starts, stops, users_of_lines = blocks.fields(block, columns)
+    rows = np.flatnonzero(users_of_lines != NO_ROW)
     codes = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
     missing = rows[(codes >= 0) & ~there[codes]]
     there[codes[codes >= 0]] = True

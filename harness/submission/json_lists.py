@@ -25,7 +25,7 @@ from harness.core.errors import printable
 from harness.core.ids import KeyTable
 from harness.delimited import blocks
 from harness.delimited.stream import Refused
-from harness.submission.keys import packed
+from harness.submission.keys import first_met, packed
 
 LONGEST = 1 << 24
 """Letters of a row: one object, or the items of a user."""
@@ -332,10 +332,9 @@ def _once(rows: Iterator[_Row], user: str) -> Iterator[_Row]:
     """Yield rows; refuse a user who stands there again, of whom JSON's readers keep one."""
     users, secret = KeyTable(), blocks.secret()
     while part := list(islice(rows, _PART)):
-        before = len(users)
-        codes = users.codes(blocks.keys(*packed([row[user] for _, row in part]), secret))
-        highest = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1]
-        for again in np.flatnonzero(codes <= highest).tolist():
+        buffer, starts, stops = packed([row[user] for _, row in part])
+        is_new = first_met(users, blocks.keys(buffer, starts, stops, secret))
+        for again in np.flatnonzero(~is_new).tolist():
             line, row = part[again]
             raise _refused(line, f'the key "{row[user][:_SHOWN]}" is there twice')
         yield from part

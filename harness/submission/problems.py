@@ -194,7 +194,7 @@ def _problem(
     first = next(iter(finding.places), Place(None, ""))
     near = suggest(first.value, absent)
     words = {
-        "value": f'"{first.value}"' if rule.of else first.value,
+        "value": f'"{first.value}"' if rule.unit else first.value,
         "plain": first.value,
         "quoted": shlex.quote(first.value),
         "values": ", ".join(place.value for place in finding.places),
@@ -306,7 +306,7 @@ def _wrapped(line: str, width: int | None) -> list[str]:
 
 def _more(problem: Problem) -> list[str]:
     """Return how many there are, and where the next ones stand."""
-    unit = RULES[problem.code].of
+    unit = RULES[problem.code].unit
     if problem.count == 1 or not problem.places:
         return []
     if not unit:  # of the header; missing ids are all named in the message

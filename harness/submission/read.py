@@ -123,7 +123,7 @@ def read(
 
 
 def read_truth_file(
-    given: Path | pl.DataFrame, columns: TrueColumns, *, between: str | None = None
+    file: Path | pl.DataFrame, columns: TrueColumns, *, between: str | None = None
 ) -> File:
     """Return a file or a frame of true items as a table, long or wide.
 
@@ -138,7 +138,7 @@ def read_truth_file(
         No such file or column, a row that is not whole, a grade that is no number, a column that
         may hold grades.
     """
-    path, frame, place = _rows(given, "solution", columns.user, columns.item)
+    path, frame, place = _rows(file, "solution", columns.user, columns.item)
     graded = columns.grade not in (None, NO_GRADE)
     ids = [name for name in frame.columns if not graded or name != columns.grade]
     user, item = _ids(path, ids, columns.user, columns.item, "truth-")
@@ -152,8 +152,8 @@ def read_truth_file(
     grades = _numbers(path, frame[grade], place)
     negative = grades.is_finite() & (grades < 0) if grades.dtype.is_numeric() else _NONE
     frame = frame.with_columns(grades.set(negative, 0) if negative.any() else grades)
-    file = _file(path, frame, user, item, {"grade": grade}, [grade], " ", place)
-    return replace(file, negative=int(negative.sum()))
+    table = _file(path, frame, user, item, {"grade": grade}, [grade], " ", place)
+    return replace(table, negative=int(negative.sum()))
 
 
 def _rows(

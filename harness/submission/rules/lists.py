@@ -122,7 +122,7 @@ RULES = (
         "not a number",
         "{value} is neither a rank (1, 2, 3 …) nor a score",
         "write ranks as 1, 2, 3 …, or scores as numbers with a point (1.5)",
-        of="items",
+        unit="items",
         example=BY_RANK.replace(",2\n", ",second\n").encode(),
     ),
     item_rule(
