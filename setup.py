@@ -11,9 +11,7 @@ from setuptools.command.build_ext import build_ext
 MODULES = [
     "harness/core/_kernels.pyx",
     "harness/data/_events.pyx",
-    "harness/delimited/_bytes.pyx",
-    "harness/delimited/_lines.pyx",
-    "harness/delimited/tally.pyx",
+    "harness/delimited/_delimited.pyx",
     "harness/metrics/_kernels.py",
     "harness/models/_kernels.py",
     "harness/stats/_kernels.pyx",

@@ -111,16 +111,16 @@ def gram(
     user_starts: cython.const[cython.longlong][::1],
     user_items: cython.const[cython.int][::1],
     user_values: cython.const[Weight][::1],
-    found: cython.double[:, ::1],
+    products: cython.double[:, ::1],
 ):
     """Add up rows `first` to `last` of XᵀX."""
     with cython.nogil:
         for item in range(first, last):
-            for at in range(item_starts[item], item_starts[item + 1]):
-                user = item_users[at]
-                weight: cython.double = item_values[at]
+            for entry in range(item_starts[item], item_starts[item + 1]):
+                user = item_users[entry]
+                weight: cython.double = item_values[entry]
                 for other in range(user_starts[user], user_starts[user + 1]):
-                    found[item, user_items[other]] += weight * user_values[other]
+                    products[item, user_items[other]] += weight * user_values[other]
 
 
 def fuse(
@@ -172,17 +172,17 @@ def _put(
 ) -> cython.Py_ssize_t:
     """Put a candidate behind those that are better; return how many are held now."""
     k = fused.shape[0]
-    at: cython.Py_ssize_t = filled
-    while at > 0 and (
-        best[at - 1] < total or (best[at - 1] == total and fused[at - 1] > candidate)
+    rank: cython.Py_ssize_t = filled
+    while rank > 0 and (
+        best[rank - 1] < total or (best[rank - 1] == total and fused[rank - 1] > candidate)
     ):
-        at -= 1
+        rank -= 1
     place: cython.Py_ssize_t = min(filled, k - 1)
-    while place > at:
+    while place > rank:
         best[place], fused[place] = best[place - 1], fused[place - 1]
         place -= 1
-    if at < k:
-        best[at], fused[at] = total, candidate
+    if rank < k:
+        best[rank], fused[rank] = total, candidate
     return min(filled + 1, k)
 
 
@@ -241,8 +241,8 @@ def pairs(
     with cython.nogil:
         for item in range(first, last):
             n_touched: cython.Py_ssize_t = 0
-            for at in range(starts[item], starts[item + 1]):
-                event = order[at]
+            for entry in range(starts[item], starts[item + 1]):
+                event = order[entry]
                 other: cython.longlong = event  # then the first of the user at the same time
                 before: cython.longlong = -1
                 scale: cython.double = 0.0
@@ -267,8 +267,8 @@ def pairs(
                         sums[candidate] += weight
                     other += 1
             sizes[item] = n_touched
-            for at in range(n_touched):
-                candidate = touched[at]
+            for entry in range(n_touched):
+                candidate = touched[entry]
                 columns[written], values[written] = candidate, sums[candidate]
                 sums[candidate] = 0
                 written += 1
@@ -288,9 +288,9 @@ def heaviest(
     with cython.nogil:
         for row in range(first, last):
             filled: cython.Py_ssize_t = 0
-            for at in range(starts[row], starts[row + 1]):
-                value: cython.double = values[at]
-                filled = push(best_values[row], best_columns[row], filled, value, columns[at])
+            for entry in range(starts[row], starts[row + 1]):
+                value: cython.double = values[entry]
+                filled = push(best_values[row], best_columns[row], filled, value, columns[entry])
             in_order(best_values[row], best_columns[row], filled)
 
 
@@ -306,7 +306,7 @@ def pair_products(
     right_values: cython.const[cython.double][::1],
     places: cython.const[cython.int][:, ::1],
     row_of: cython.double[::1],
-    found: cython.double[:, ::1],
+    products: cython.double[:, ::1],
 ):
     """Write the products of rows `first` to `last` of one matrix and chosen rows of another.
 
@@ -317,14 +317,14 @@ def pair_products(
     """
     with cython.nogil:
         for row in range(first, last):
-            for at in range(left_starts[row], left_starts[row + 1]):
-                row_of[left_columns[at]] = left_values[at]
+            for entry in range(left_starts[row], left_starts[row + 1]):
+                row_of[left_columns[entry]] = left_values[entry]
             for slot in range(places.shape[1]):
                 place = places[row, slot]
                 if place >= 0:
                     total: cython.double = 0.0
-                    for at in range(right_starts[place], right_starts[place + 1]):
-                        total += row_of[right_columns[at]] * right_values[at]
-                    found[row, slot] = total
-            for at in range(left_starts[row], left_starts[row + 1]):
-                row_of[left_columns[at]] = 0.0
+                    for entry in range(right_starts[place], right_starts[place + 1]):
+                        total += row_of[right_columns[entry]] * right_values[entry]
+                    products[row, slot] = total
+            for entry in range(left_starts[row], left_starts[row + 1]):
+                row_of[left_columns[entry]] = 0.0

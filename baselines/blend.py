@@ -69,17 +69,16 @@ class Blend(Ensemble):
         fused = np.full((len(users), k), EMPTY, np.int32)
         n = self.n_candidates_
         lists = np.stack([ask(model, users, depth, n, draws, exclude) for model in self.models_])
-        scratch = np.zeros(n, np.int64), np.zeros(k, np.int64)
-        _kernels.fuse(lists, self._shares(depth), _LAST, *scratch, fused)
+        sums, best = np.zeros(n, np.int64), np.zeros(k, np.int64)
+        _kernels.fuse(lists, self._shares(depth), _LAST, sums, best, fused)
         return fused
 
     def _shares(self, depth: int) -> Int64:
-        """Return what each rank of each model's list adds, (models, depth).
-
-        Whole numbers, so that their sum does not depend on the order of the models.
-        """
-        given = np.ones(len(self.models)) if self.weights is None else np.array(self.weights, float)
-        weights = given / given.max()
+        """Return what each rank of each model's list adds, (models, depth)."""
+        # Whole numbers: their sum does not depend on the order of the models.
+        n = len(self.models)
+        weights = np.ones(n) if self.weights is None else np.array(self.weights, float)
+        weights /= weights.max()
         shares = weights[:, None] / (float(self.constant) + np.arange(1, depth + 1))
         largest = shares.max(axis=1, initial=0).sum()
         whole: npt.NDArray[Any] = np.floor(np.ldexp(shares / (largest or 1), _WHOLE))

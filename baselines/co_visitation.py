@@ -89,15 +89,15 @@ class CoVisitation(FromSums):
         n_items, width = len(train.item_ids), len(train.candidates)
         prepare = _Preparing(self, train)
         total: Any = yield lambda part: _sizes(prepare(part))
-        own, counts = rounded(total["own"], n_items), total["pairs"]
+        weights, counts = rounded(total["own"], n_items), total["pairs"]
         halvings = 0.0 if self.half_life_days is None else self.within_days / self.half_life_days
-        scales = powers_of_two(own, counts, halvings)
+        scales = powers_of_two(weights, counts, halvings)
         columns = np.full((n_items, min(self.neighbours, width)), -1, np.int32)
         values = np.zeros(columns.shape)
         for items in _ranges(np.minimum(counts, width), self.pairs_at_a_time):
             step = partial(self._pairs, prepare, items, scales[items], width)
             _keep_heaviest((yield step), columns[items], values[items], self.items_at_a_time)
-        shares = values / np.maximum(scales * own, 1e-300)[:, None]
+        shares = values / np.maximum(scales * weights, 1e-300)[:, None]
         self.votes_ = as_matrix(columns, shares, width)
 
     def for_users(self, train: Train) -> Self:
@@ -145,16 +145,18 @@ class CoVisitation(FromSums):
         """Return the sums of pairs of some items, (items, candidates), times `scales`."""
         events, candidate, weight, counts = prepare(train)
         n = items.stop - items.start
-        columns_of = events.user, candidate, events.time, weight
-        limits = self._span, float(self.gap_half_life_days * dataset.DAY_US)
-        given = (*_by_item(events.item, items), *columns_of, scales, *limits)
+        starts, order = _by_item(events.item, items)
+        span, half = self._span, float(self.gap_half_life_days * dataset.DAY_US)
         room = np.append(0, np.cumsum(np.minimum(counts[items], width)))
         sizes, columns = np.zeros(n, np.int64), np.empty(room[-1], np.int32)
         values = np.empty(room[-1], np.int64)
 
         def block(first: int, last: int) -> None:
-            scratch = np.zeros(width, np.int64), np.empty(width + 1, np.int32)
-            _kernels.pairs(first, last, *given, room, *scratch, sizes, columns, values)
+            sums, touched = np.zeros(width, np.int64), np.empty(width + 1, np.int32)
+            _kernels.pairs(
+                first, last, starts, order, events.user, candidate, events.time, weight,
+                scales, span, half, room, sums, touched, sizes, columns, values,
+            )  # fmt: skip
 
         in_threads(block, n, self.items_at_a_time)
         pairs = _packed(sizes, room, columns, values, width, self.items_at_a_time)
@@ -205,16 +207,16 @@ class _Preparing:
 
 def _by_item(item: Int32, items: slice) -> tuple[Int64, Int64]:
     """Return where the events of each of some items begin in an order by item, and that order."""
-    of, n = item - np.int32(items.start), items.stop - items.start
-    order = np.flatnonzero((of >= 0) & (of < n))
-    order = order[np.argsort(of[order], kind="stable")]
-    return np.append(0, np.cumsum(counts_of(of[order], n))), order
+    place, n = item - np.int32(items.start), items.stop - items.start
+    order = np.flatnonzero((place >= 0) & (place < n))
+    order = order[np.argsort(place[order], kind="stable")]
+    return np.append(0, np.cumsum(counts_of(place[order], n))), order
 
 
 def _sizes(events: _Prepared) -> Sums:
     """Return each item's own weight, and how many pairs it begins."""
-    own = weight_slices(events.events.item, events.weight, len(events.counts))
-    return {"own": own, "pairs": events.counts}
+    weights = weight_slices(events.events.item, events.weight, len(events.counts))
+    return {"own": weights, "pairs": events.counts}
 
 
 def _ranges(sizes: Int64, most: int) -> Iterator[slice]:
@@ -251,7 +253,8 @@ def _keep_heaviest(
 ) -> None:
     """Write the heaviest pairs of each item."""
     pairs = total["pairs"]
-    given = pairs.indptr, pairs.indices, pairs.data
-    in_threads(
-        lambda *rows: _kernels.heaviest(*rows, *given, columns, values), pairs.shape[0], block
-    )
+
+    def write(first: int, last: int) -> None:
+        _kernels.heaviest(first, last, pairs.indptr, pairs.indices, pairs.data, columns, values)
+
+    in_threads(write, pairs.shape[0], block)

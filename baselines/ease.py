@@ -57,8 +57,9 @@ class EASE(InteractionWeights):
         weights = np.zeros((len(inverse), len(train.candidates)), np.float32)
         columns, items = np.flatnonzero(self.allowed_), place[train.candidates][self.allowed_]
         divisor = -inverse.diagonal()[items]
-        for at in range(0, len(inverse), _BLOCK):
-            weights[at : at + _BLOCK, columns] = inverse[at : at + _BLOCK, items] / divisor
+        for first in range(0, len(inverse), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            weights[rows, columns] = inverse[rows, items] / divisor
         weights[items, columns] = 0.0
         self.weights_ = weights
         return self
@@ -84,13 +85,15 @@ def gram(users: csr_array[Any]) -> Floats:
     """Return XᵀX, dense, (items, items) float64."""
     items = users.T.tocsr()
     n = items.shape[0]
-    found = np.zeros((n, n))
+    products = np.zeros((n, n))
     parts = [
         (m.indptr.astype(np.int64), m.indices.astype(np.int32, copy=False), m.data)
         for m in (items, users)
     ]
-    in_threads(lambda *rows: _kernels.gram(*rows, *parts[0], *parts[1], found), n, _BLOCK)
-    return found
+    in_threads(
+        lambda first, last: _kernels.gram(first, last, *parts[0], *parts[1], products), n, _BLOCK
+    )
+    return products
 
 
 def _inverse(gram: Floats, regularization: float) -> Floats:
@@ -108,8 +111,8 @@ def _inverse(gram: Floats, regularization: float) -> Floats:
             _, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
     if failed != 0:
         raise ParameterError("the matrix cannot be inverted; take a larger regularization")
-    for at in range(0, len(gram), _BLOCK):  # what stands above the diagonal goes below it
-        rows = slice(at, at + _BLOCK)
+    for first in range(0, len(gram), _BLOCK):  # what stands above the diagonal goes below it
+        rows = slice(first, first + _BLOCK)
         gram[rows, rows] = np.triu(gram[rows, rows]) + np.triu(gram[rows, rows], 1).T
-        gram[at + _BLOCK :, rows] = gram[rows, at + _BLOCK :].T
+        gram[first + _BLOCK :, rows] = gram[rows, first + _BLOCK :].T
     return gram

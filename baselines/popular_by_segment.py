@@ -58,12 +58,12 @@ class PopularBySegment(EventWeights, FromSums):
         self.order_ = train.candidates_by_sum(total["all"])
         overall = rounded(total["all"], len(train.item_ids))[train.candidates]
         share = overall / (overall.sum() or 1.0)
-        found = _rounded(total["segments"], (self._n_segments, len(train.candidates)))
-        row = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-        scores = found.data + (self.prior * share)[found.indices]
-        order = np.lexsort((found.indices, -scores, row))
-        self.starts_ = found.indptr.astype(np.int64)
-        self.orders_ = found.indices[order].astype(np.int32)
+        sums = _rounded(total["segments"], (self._n_segments, len(train.candidates)))
+        row = np.repeat(np.arange(sums.shape[0]), np.diff(sums.indptr))
+        scores = sums.data + (self.prior * share)[sums.indices]
+        order = np.lexsort((sums.indices, -scores, row))
+        self.starts_ = sums.indptr.astype(np.int64)
+        self.orders_ = sums.indices[order].astype(np.int32)
 
     def for_users(self, train: Train) -> Self:
         """Find the users' segments."""
@@ -92,20 +92,22 @@ class PopularBySegment(EventWeights, FromSums):
         value = np.ones(len(known)) if weight is None else weight
         shape = self._n_segments, len(to.candidates)
         pairs = segment[known].astype(np.int64) * shape[1] + candidate[known]
-        own, at = np.unique(pairs, return_inverse=True)
-        slices = weight_slices(at.astype(np.int32), value[known], len(own))
-        place = np.divmod(own, shape[1])
+        distinct_pairs, pair = np.unique(pairs, return_inverse=True)
+        slices = weight_slices(pair.astype(np.int32), value[known], len(distinct_pairs))
+        place = np.divmod(distinct_pairs, shape[1])
         return {
             "all": train.exact_sums(counted, weight),
-            "segments": {key: csr_array((of, place), shape=shape) for key, of in slices.items()},
+            "segments": {
+                key: csr_array((sums, place), shape=shape) for key, sums in slices.items()
+            },
         }
 
     def recommend(
         self, users: Int32, k: int, draws: Draws, exclude: csr_array[Any] | None = None
     ) -> Int32:
         """Return the most popular candidates of each user's segment."""
-        own = first_of(self.starts_, self.orders_, self.segment_[users], k, exclude)
-        return fill(own, self.order_, exclude)
+        lists = first_of(self.starts_, self.orders_, self.segment_[users], k, exclude)
+        return fill(lists, self.order_, exclude)
 
 
 def segments(values: pl.Series, bins: Sequence[float] | None, names: Sequence[str]) -> Int32:
@@ -118,8 +120,8 @@ def segments(values: pl.Series, bins: Sequence[float] | None, names: Sequence[st
     """
     values = _values(values)
     if bins is None:
-        found = values.cast(pl.Enum(names)).to_physical().cast(pl.Int32).fill_null(-1)
-        return found.to_numpy()
+        codes = values.cast(pl.Enum(names)).to_physical().cast(pl.Int32).fill_null(-1)
+        return codes.to_numpy()
     edges = list(bins) if isinstance(bins, list | tuple) else []
     rising = all(map(is_number, edges)) and all(low < high for low, high in pairwise(edges))
     if not edges or not rising:
@@ -139,10 +141,10 @@ def _values(column: pl.Series) -> pl.Series:
 
 def _rounded(slices: dict[str | int, Any], shape: tuple[int, int]) -> csr_array[Any]:
     """Return sums of pairs, rounded, as a matrix of those above 0."""
-    entries = {key: of.tocoo() for key, of in slices.items()}
-    codes = {key: of.row.astype(np.int64) * shape[1] + of.col for key, of in entries.items()}
+    entries = {key: part.tocoo() for key, part in slices.items()}
+    codes = {key: part.row.astype(np.int64) * shape[1] + part.col for key, part in entries.items()}
     pairs = distinct(np.concatenate([np.zeros(0, np.int64), *codes.values()]))
     dense = {key: np.zeros(len(pairs), np.int64) for key in slices}
-    for key, of in entries.items():
-        dense[key][np.searchsorted(pairs, codes[key])] = of.data
+    for key, part in entries.items():
+        dense[key][np.searchsorted(pairs, codes[key])] = part.data
     return csr_array((rounded(dense, len(pairs)), np.divmod(pairs, shape[1])), shape=shape)

@@ -48,8 +48,8 @@ class PureSVD(FactorModel):
             if min(matrix.shape) <= self.factors:  # ARPACK finds fewer than all
                 rows = np.linalg.svd(exact.toarray(), full_matrices=False)[2]
             else:
-                found = TruncatedSVD(self.factors, algorithm="arpack", random_state=0).fit(exact)
-                rows = found.components_
+                svd = TruncatedSVD(self.factors, algorithm="arpack", random_state=0).fit(exact)
+                rows = svd.components_
         # What the solver adds to equal items, or to 0, breaks no tie.
         vectors: Vectors = np.round(rows.T, 10)
         return matrix @ vectors, vectors

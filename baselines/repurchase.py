@@ -48,13 +48,13 @@ class Repurchase(FromSums):
         """Return each user's own items, latest first, then the popular ones."""
         train = self.train_
         events = train.events.of_users(users, len(train.user_ids))
-        own = np.full((len(users), k), EMPTY, np.int32)
+        lists = np.full((len(users), k), EMPTY, np.int32)
         _kernels.latest(
             events.user_starts(len(users)),
             events.item,
             train.candidate_of_item,
             events.time,
             *excluded_rows(exclude, len(users)),
-            own,
+            lists,
         )
-        return fill(own, self.order_, exclude)
+        return fill(lists, self.order_, exclude)

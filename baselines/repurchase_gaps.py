@@ -58,10 +58,8 @@ class RepurchaseGaps(FromSums):
         self.places_[ordered] = np.arange(len(self.places_))
 
     def _sums(self, train: Train) -> Sums:
-        """Return the last days' events, and how many gaps closed and are open, by days from 0.
-
-        An open gap counts for the days before the cut-off.
-        """
+        """Return the last days' events, and how many gaps closed and are open, by days from 0."""
+        # An open gap counts for the days before the cut-off.
         events, cutoff = train.events, _cutoff(train)
         longest = -((int(events.time.min(initial=cutoff)) - cutoff) // dataset.DAY_US)
         closed, open_ = np.zeros((2, longest + 1), np.int64)
@@ -93,8 +91,8 @@ class RepurchaseGaps(FromSums):
         order = np.lexsort((self.places_[pairs.age[listed]], user))
         rows = np.arange(len(users), dtype=np.int32)
         starts = np.searchsorted(user, np.arange(len(users) + 1))
-        own = first_of(starts, candidate[listed][order], rows, k, exclude)
-        return fill(own, self.order_, exclude)
+        lists = first_of(starts, candidate[listed][order], rows, k, exclude)
+        return fill(lists, self.order_, exclude)
 
 
 class _Pairs(NamedTuple):

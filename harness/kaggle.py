@@ -136,7 +136,7 @@ def score(
     against = Against(known, catalogue, wanted, required=len(known), names=users)
     problems = examine(lists, against).validation.errors
     if problems:
-        raise ParticipantVisibleError("\n".join(map(_told, problems)))
+        raise ParticipantVisibleError("\n".join(map(_line, problems)))
     against = against.scored_by(truth)
     for code, odd in against.odd_in_solution().items():
         if odd:
@@ -165,18 +165,18 @@ def _truth(
     """Return the solution, the users of its rows, and what a submission looks like."""
     frame = _whole(as_polars(solution, "solution"))
     try:
-        columns = users_and_items(frame.columns, user=user, item=item or None)
+        user, items = users_and_items(frame.columns, user=user, item=item or None)
     except Refused as error:
         raise HostVisibleError(
             f"solution: several columns may hold the items: {error.value}; name one with "
             "item_column"
         ) from error
-    missing = [name for name in columns if name not in frame.columns]
+    missing = [name for name in (user, items) if name not in frame.columns]
     if missing:
         raise HostVisibleError(
             f'solution: no column "{missing[0]}"; it has {", ".join(frame.columns)}'
         )
-    frame = frame.select(pl.col(user).cast(pl.String), columns[1])
+    frame = frame.select(pl.col(user).cast(pl.String), items)
     if frame[user].null_count() > 0:
         raise HostVisibleError(
             f'solution: ids in column "{user}" are missing; pandas reads NA, null and None as '
@@ -184,8 +184,8 @@ def _truth(
         )
     if frame[user].is_duplicated().any():
         raise HostVisibleError(f'solution: ids in column "{user}" are there twice')
-    truth = of_file(frame, TrueColumns(*columns), keep_users_without_items=keep)
-    wanted = generic(*columns)
+    truth = of_file(frame, TrueColumns(user, items), keep_users_without_items=keep)
+    wanted = generic(user, items)
     return truth, frame[user], replace(wanted, between=truth.between or wanted.between)
 
 
@@ -196,7 +196,7 @@ def _whole(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(whole).fill_nan(None).cast(pl.Int64).cast(pl.String))
 
 
-def _told(problem: Problem) -> str:
+def _line(problem: Problem) -> str:
     more = f" ({problem.count:,} times)" if problem.count > 1 and problem.line is not None else ""
     hint = _HINTS.get(problem.code, problem.hint)
     return f"{problem.where('row')}{problem.message}{more}; {hint}"

@@ -110,7 +110,7 @@ def check_layout(layout: Layout, folder: Path | str) -> None:
     folder = Path(folder)  # text is the name of a folder that Spark alone can read
     data = load(layout.within(folder))
     if (users := layout.users) is not None:
-        described = read_attributes(replace(users, table=users.table.placed(folder)))
+        described = read_attributes(users.placed(folder))
         notes_on_ids(users, "users", described[users.id], data.user_ids)
 
 
@@ -229,7 +229,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"{type(value).__name__}({', '.join(map(_shown, value))})"
     if isinstance(value, dict):
-        return f"dict({', '.join(f'{key!r}: {_shown(one)}' for key, one in value.items())})"
+        return f"dict({', '.join(f'{key!r}: {_shown(member)}' for key, member in value.items())})"
     if callable(getattr(value, "fit", None)) and hasattr(value, "__dict__"):
         return f"{type(value).__qualname__}({_parameters(value)})"
     return repr(value)
@@ -348,12 +348,12 @@ def check_parts_make_no_difference(recommender: Recommender) -> None:
     users, part = _everyone(train), _everyone(train) % 3
     parts = parts_of(train, part)
     model: Any = fitted_in_parts(copy.deepcopy(recommender), train, parts)
-    found = np.empty((len(users), 3), np.int32)
-    for at, own in enumerate(parts):
-        found[part == at] = _lists(model.for_users(own), own, _everyone(own), 3)
+    lists = np.empty((len(users), 3), np.int32)
+    for number, data in enumerate(parts):
+        lists[part == number] = _lists(model.for_users(data), data, _everyone(data), 3)
     expected = _lists(_fitted(recommender, train), train, users, 3)
     _require(
-        np.array_equal(found, expected),
+        np.array_equal(lists, expected),
         recommender,
         "fitted in parts, it recommends other lists than fitted at once; steps must be whole "
         "numbers that add up, without candidates",
@@ -368,7 +368,9 @@ def parts_of(train: Train, part: Int32) -> list[Train]:
     part : int32 array, (n users,)
         The part of each user; every number up to the largest is one.
     """
-    return [_of_users(train, np.flatnonzero(part == at)) for at in range(int(part.max()) + 1)]
+    return [
+        _of_users(train, np.flatnonzero(part == number)) for number in range(int(part.max()) + 1)
+    ]
 
 
 def _of_users(train: Train, users: npt.NDArray[Any]) -> Train:
@@ -385,9 +387,9 @@ def fitted_in_parts(recommender: Recommender, train: Train, parts: Sequence[Trai
     In the parts every item is a candidate; those of `train` alone are the real ones.
     """
     everything = np.arange(len(train.item_ids), dtype=np.int32)
-    given = [replace(part, candidates=everything) for part in parts]
+    learned = [replace(part, candidates=everything) for part in parts]
     steps = guard.fit_steps(type(recommender).__name__, recommender, without_events(train))
-    fit_all([steps], of_parts(lambda: given))
+    fit_all([steps], of_parts(lambda: learned))
     return recommender
 
 

@@ -12,7 +12,7 @@ from harness import config as config_
 from harness.config import Config
 from harness.core.progress import Observer
 from harness.core.steps import of_parts
-from harness.data import bucketing
+from harness.data import buckets as buckets_
 from harness.data.buckets import prepared
 from harness.evaluation import memory
 from harness.evaluation.parts import EvaluatedParts, evaluate_parts
@@ -232,14 +232,14 @@ class Listed(list[Any]):
 def in_parts(settings: Config, count: int = 3) -> EvaluatedParts:
     """Return what a run finds in so many parts of users that nobody puts together."""
     with in_buckets(count), prepared(settings.layout(), kept=False) as buckets:
-        return evaluate_parts(settings, Listed(buckets.datasets()), buckets.empty(), Observer())
+        return evaluate_parts(settings, Listed(buckets.datasets()), buckets.shared, Observer())
 
 
 @contextmanager
 def in_buckets(count: int = 3) -> Iterator[None]:
     """Let every log within seem larger than memory, and have so many buckets of users."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bucketing, "bucket_count", lambda events: count)
+        patch.setattr(buckets_, "bucket_count", lambda events: count)
         patch.setattr(memory, "needed", lambda layout: 10**15)
         yield
 

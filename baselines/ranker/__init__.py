@@ -119,8 +119,15 @@ class Ranker:
             train, self.categories, self.numbers, self.texts,
             self.user_categories, self.user_numbers,
         )  # fmt: skip
-        given = self.window_days, self.neighbours, self.half_life_days, self.weights, self.values
-        self.pairs_ = Pairs(known, train, *given)
+        self.pairs_ = Pairs(
+            known,
+            train,
+            recent_days=self.window_days,
+            neighbours=self.neighbours,
+            half_life_days=self.half_life_days,
+            weights=self.weights,
+            values=self.values,
+        )
         past = replace(self.pairs_, train=rehearsal(train, self.window_days))
         self.trees_ = self._learnt(past, train)
         return self

@@ -57,14 +57,20 @@ def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) ->
     >>> pair_products(left, right, np.array([[1, -1, 0]], np.int32)).tolist()
     [[3.0, 0.0, 3.0]]
     """
-    found = np.zeros(places.shape)
-    given = (*_parts(left), *_parts(right), np.ascontiguousarray(places, np.int32))
+    products = np.zeros(places.shape)
+    left_starts, left_columns, left_values = _parts(left)
+    right_starts, right_columns, right_values = _parts(right)
+    places = np.ascontiguousarray(places, np.int32)
 
     def block(first: int, last: int) -> None:
-        _kernels.pair_products(first, last, *given, np.zeros(left.shape[1]), found)
+        row_of = np.zeros(left.shape[1])
+        _kernels.pair_products(
+            first, last, left_starts, left_columns, left_values,
+            right_starts, right_columns, right_values, places, row_of, products,
+        )  # fmt: skip
 
     in_threads(block, len(places), _BLOCK)
-    return found
+    return products
 
 
 def _parts(matrix: csr_array[Any]) -> tuple[Any, ...]:
@@ -160,10 +166,10 @@ class Pairs:
     @cached_property
     def history(self) -> csr_array[Any]:
         """The users' weights of items, (n users, n items), float64."""
-        train = self.train
-        weights = self.half_life_days, self.weights
-        found = train.interactions(None, *weights, counts=True, values=self.values)
-        return csr_array(found.astype(np.float64))
+        weights = self.train.interactions(
+            None, self.half_life_days, self.weights, counts=True, values=self.values
+        )
+        return csr_array(weights.astype(np.float64))
 
     @cached_property
     def _latest(self) -> csr_array[Any]:
@@ -220,7 +226,7 @@ class Pairs:
     def _products(self, users: Int32, places: Int32) -> list[tuple[str, Floats]]:
         """Return likeness to the profile, shares of the item's values, and its own events."""
         history, candidates = self.history[users], self.train.candidates
-        found = [
+        features = [
             (
                 f"{name} like the profile",
                 pair_products(unit_rows(history @ g), g[candidates], places),
@@ -230,9 +236,10 @@ class Pairs:
         shares = divided_rows(history, self._activity[users])
         for name, values in self.known.values.items():
             share = pair_products(csr_array(shares @ values), values[candidates], places)
-            found.append((f"share of {name}", share))
-        found.append(("own events", pair_products(history, self._own, places)))
-        return [*found, ("own last event", pair_products(self._latest[users], self._own, places))]
+            features.append((f"share of {name}", share))
+        features.append(("own events", pair_products(history, self._own, places)))
+        latest = pair_products(self._latest[users], self._own, places)
+        return [*features, ("own last event", latest)]
 
     @cached_property
     def _rows(self) -> csr_array[Any]:
@@ -251,14 +258,14 @@ class Pairs:
     @cached_property
     def _means(self) -> dict[str, Floats]:
         """The mean of each number over a user's items, NaN for users without any."""
-        found = {}
+        means = {}
         for name, value in self.known.numbers.items():
             known = ~np.isnan(value)
             total = self.history @ known.astype(np.float64)
             mean = np.full(len(total), np.nan)
             np.divide(self.history @ np.where(known, value, 0.0), total, out=mean, where=total > 0)
-            found[name] = mean
-        return found
+            means[name] = mean
+        return means
 
     @cached_property
     def _item_features(self) -> dict[str, Floats]:
@@ -268,7 +275,7 @@ class Pairs:
         popularity = _shares(train.item_sums(None, weight))
         popular = np.flatnonzero(popularity > 0).astype(np.int32)
         similar = most_similar(self._rows, train.candidates, popular, self.neighbours)
-        found = {
+        features = {
             "content popularity": carried_means(popularity[popular], similar),
             "popularity": popularity[train.candidates],
             "recent popularity": _shares(train.item_sums(recent, weight))[train.candidates],
@@ -277,8 +284,8 @@ class Pairs:
         if shown is not None and cutoff is not None:
             since = shown[train.candidates]
             days = np.where(since == NO_TIME, np.nan, (cutoff - since) / dataset.DAY_US)
-            found["days since shown"] = days
-        return found
+            features["days since shown"] = days
+        return features
 
     def shortlist(self, users: Int32, size: int, exclude: csr_array[Any] | None = None) -> Int32:
         """Return the candidates that are worth a look: those like the user's, and popular ones.
@@ -305,8 +312,8 @@ class Pairs:
             history = self.history[users]
             # An item itself adds its share of the history to a cosine, which is 1 at most.
             likeness, held = unit_rows(history @ self._rows), unit_rows(history) * 2.0
-            left = csr_array(hstack([likeness, held], format="csr"))
-            alike = largest_products(left, self._targets, size // 2, exclude=exclude)[0]
+            profiles = csr_array(hstack([likeness, held], format="csr"))
+            alike = largest_products(profiles, self._targets, size // 2, exclude=exclude)[0]
             lists[:, : size // 2] = alike
         full = fill(lists, self._popular_first, exclude)
         full[full == EMPTY] = n_candidates

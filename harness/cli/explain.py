@@ -124,8 +124,8 @@ def _refuse_models(run: Run, models: list[str], *, ordered: bool, most_different
             "--user ID"
         )
     if len(models) == 1 and most_different:
-        others = [known.name for known in run.models if known.name not in models]
-        more = f"add --model NAME; {suggest('', others)}" if others else "the run has only one"
+        rest = [known.name for known in run.models if known.name not in models]
+        more = f"add --model NAME; {suggest('', rest)}" if rest else "the run has only one"
         raise UsageError(f"--most-different needs two models: {more}")
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import typer
 
 from harness.core.errors import UsageError
-from harness.core.removed import WHOLE
 from harness.scoring.options import SubmissionOptions, flag_of
 
 RUN, FILE, CONFIG = "a run", "a file of lists", "a config"
@@ -41,12 +40,17 @@ _RUN_FOLDERS = (
     "leave it out: compare reads run folders that Spark wrote as any other. If the tables are "
     "elsewhere, copy them into the run folder first"
 )
+_WHOLE = (
+    "leave it out: if events are in buckets, harness refuses models that learn from all events at "
+    "once; allow more memory (--memory), choose other models (--model), or use models that learn "
+    "by sums"
+)
 _SPARK_OPTIONS = ("--engine", "--master", "--remote", "--buckets")
 _REMOVED = {
     "validate": dict.fromkeys(_SPARK_OPTIONS, _ONE_MACHINE),
     "score": dict.fromkeys(_SPARK_OPTIONS, _ONE_MACHINE),
     "compare": dict.fromkeys(_SPARK_OPTIONS, _RUN_FOLDERS),
-    "run": {"--whole": f"leave it out: {WHOLE}"},
+    "run": {"--whole": _WHOLE},
 }
 """Options that commands had once, and what to do instead."""
 

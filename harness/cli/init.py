@@ -56,7 +56,7 @@ def init(
     log = log if log.name not in ("", "..") else log.resolve()
     target = out or Path(f"{log.name.partition('.')[0] or 'config'}.toml")
     try:
-        parts_of(Table(log))  # no such log: that is to be known first
+        parts_of(Table(str(log)))  # no such log: that is to be known first
         refuse_overwriting(target, [log], force=force)
         config = config_for(
             log,

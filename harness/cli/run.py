@@ -159,10 +159,8 @@ def run(
 
 
 def _folder_for(result: Run, here: Path, usual: Path) -> Path:
-    """Return the folder of an earlier run of the same config, or one that is made for it.
-
-    It has a number behind its name where runs of other configs have that.
-    """
+    """Return the folder of an earlier run of the same config, or one that is made for it."""
+    # A number stands behind its name where runs of other configs have that.
     from harness.results.folder import is_run_of
 
     folder = usual

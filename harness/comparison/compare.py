@@ -258,7 +258,7 @@ def _models(compared: Compared) -> Sheet:
     heading = compared_headline(compared.comparison, best.metrics[metric].ci95, best.lift)
     heading.append(f"evaluation set  {set_line(compared.evaluation)}")
     heading += [f"note  {printable(note)}" for note in compared.notes]
-    return Sheet.of(compared.models, columns, heading=heading, kept=4)
+    return Sheet.of(compared.models, columns, heading=heading)
 
 
 def _digits(compared: Compared) -> int:
@@ -285,4 +285,4 @@ def _sliced(compared: Compared, by: str) -> Sheet:
     few = ["few    under 100 users, or under 10 with a score above 0: too few to tell models apart"]
     footing = few if any(part.small for part in parts) else []
     rows = [(part, model.name) for part in parts for model in compared.models]
-    return Sheet.of(rows, columns, heading=heading, footing=footing, kept=len(columns))
+    return Sheet.of(rows, columns, heading=heading, footing=footing)

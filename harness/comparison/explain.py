@@ -12,7 +12,7 @@ import polars as pl
 from harness.core.arrays import Counts, Floats, Int64, repeats
 from harness.core.errors import DataError, UsageError, listed, printable
 from harness.core.progress import doing
-from harness.core.table import MISSING, Column, Sheet, Shown, number, signed
+from harness.core.table import MISSING, Column, Sheet, Shown, number
 from harness.evaluation.rescore import RunTask, task_of
 from harness.metrics import DEFINITIONS, Block, Metric, each_once, parse, per_user
 from harness.metrics.conventions import map_by_convention
@@ -171,7 +171,7 @@ class Explanations(Shown):
         metric = next(iter(self.metrics), None)
         if other is not None and metric is not None:
             value, theirs = user.metrics[metric], other.metrics[metric]
-            difference = signed(value - theirs, 4)
+            difference = number(value - theirs, 4, "+")
             lines.append(f"diff   {metric} {difference} ({value:.4f} against {theirs:.4f})")
         elif self.metrics:
             values = (f"{name} {user.metrics[name]:.4f}" for name in self.metrics)
@@ -562,7 +562,6 @@ def _list_sheet(
         columns,
         heading=heading,
         footing=footing,
-        kept=6 if other is None else 7,
         styles={"hit": "green", "repeated": "yellow"},
     )
 
@@ -613,5 +612,5 @@ def _every_score(user: Explanation) -> list[Sheet]:
     conventions = on_conventions(user.conventions)
     return [
         Sheet.of(user.metrics.items(), metrics),
-        Sheet.of(conventions, convention_columns(f"AP@{user.k}"), kept=2),
+        Sheet.of(conventions, convention_columns(f"AP@{user.k}")),
     ]

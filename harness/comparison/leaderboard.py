@@ -236,10 +236,8 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
 
 
 def _metrics(run: Run) -> dict[str, str]:
-    """Return what the run calls its metrics, by name; a user's own by its file without the folder.
-
-    The config of a run folder names the file with its folder, the user's config need not.
-    """
+    """Return what the run calls its metrics, by name; a user's own by its file's name alone."""
+    # A run's config names the file with its folder; the user's config need not.
     names: dict[str, str] = {}
     for name in run.record.models[0].metrics:
         short = name.rsplit("/", 1)[-1]
@@ -250,10 +248,8 @@ def _metrics(run: Run) -> dict[str, str]:
 def _group(
     runs: Sequence[Run], metric: str | None, sort: Sort, model: str, left_out: list[str]
 ) -> Group | None:
-    """Return one evaluation set's entries; None where no run was scored by the metric.
-
-    Values are better as the latest run says, and runs by another source are left out.
-    """
+    """Return one evaluation set's entries; None where no run was scored by the metric."""
+    # Values are better as the latest run says; runs by another source are left out.
     if metric is None:  # that most runs have first, of equally many the latest run's
         firsts = [next(iter(_metrics(run))) for run in runs]
         metric = max(firsts, key=firsts.count)

@@ -247,7 +247,7 @@ def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Shee
             f"borderline  {listed(near, _SHOWN)}: other draws could change the verdict; use more "
             "--resamples"
         )
-    return Sheet.of(board.standings, columns, heading=heading, footing=footing, kept=4)
+    return Sheet.of(board.standings, columns, heading=heading, footing=footing)
 
 
 def _notes(compared: Ranking) -> list[str]:

@@ -192,10 +192,8 @@ def _in_words(values: dict[str, Any], fault: Any) -> str:
 
 
 def _place(values: dict[str, Any], fault: Any) -> tuple[str, str]:
-    """Return the section and the dotted key of a fault, "" for the section itself.
-
-    What pydantic names beside keys is left out: the types that it tried.
-    """
+    """Return the section and the dotted key of a fault, "" for the section itself."""
+    # What pydantic names beside keys is left out: the types that it tried.
     name, *parts = fault["loc"]
     section = f"[{name}]"
     value: Any = values.get(name)

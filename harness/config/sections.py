@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, InstanceOf, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, InstanceOf, Tag, model_validator
 
 from harness.config.paths import PathOrFalse, PathText, PathTexts, Section, escaped, paths_of
 from harness.config.space import SearchName, Space, TunedRecord
@@ -19,27 +19,26 @@ from harness.core.params import MOST_TRIALS
 from harness.core.unpacking import OWN, Cap
 from harness.data.conditions import conditions
 from harness.data.layout import (
-    AttributeTable,
     BadLines,
     CandidateRule,
     Encoding,
     Escape,
-    EventTable,
     Layout,
-    Table,
+    Name,
+    Separator,
+    TimeFormat,
+    declared,
     is_remote,
-    require_separator,
 )
 from harness.data.layouts import BUILT_IN, plugged_in
-from harness.data.times import require_time_format
 
 
 class TableConfig(Section):
     """A table of users or items that is written otherwise than as CSV with the events' columns."""
 
     file: PathText
-    id: str | None = None
-    separator: str | None = None
+    id: Name | None = None
+    separator: Separator | None = None
     header: list[str] | None = None
     encoding: Encoding = "utf-8"
     quote: bool | None = None
@@ -56,25 +55,31 @@ TABLE = "table"
 """The layout of any log, whose files and columns a config names."""
 
 
+def _meant(where: dict[str, Any]) -> dict[str, Any]:
+    """Return conditions as they are written; ValueError where one is none."""
+    conditions(where)
+    return where
+
+
 class DataConfig(Section):
     """``[data]``: where the files are and how they become events."""
 
     layout: str
     path: PathText
-    name: Annotated[str, Field(min_length=1)] | None = None
+    name: Name | None = None
     restore_zeros: bool = False
     cache: bool = True
     max_unpacked_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     events: PathTexts | None = None
-    user: str = "user"
-    item: str = "item"
-    time: str | Literal[False] = "time"
-    time_format: str | None = None
-    separator: str | None = None
+    user: Name = "user"
+    item: Name = "item"
+    time: Name | Literal[False] = "time"
+    time_format: TimeFormat | None = None
+    separator: Separator | None = None
     header: bool | list[str] = True
-    kind: str | None = None
-    value: str | None = None
-    where: dict[str, Any] = {}
+    kind: Name | None = None
+    value: Name | None = None
+    where: Annotated[dict[str, Any], AfterValidator(_meant)] = {}
     min_user_events: Annotated[int, Field(ge=1, lt=2**31)] = 1
     min_item_events: Annotated[int, Field(ge=1, lt=2**31)] = 1
     users: _TableName | None = None
@@ -97,11 +102,8 @@ class DataConfig(Section):
             raise ValueError(
                 f'layout "{self.layout}" has no key "{key}"; {suggest(key, sorted(allowed))}'
             )
-        if self.time_format is not None:
-            require_time_format(self.time_format)
         if self.user == self.item:
             raise ValueError(f'user and item are both the column "{self.user}"')
-        conditions(self.where)
         if self.layout == TABLE and self.events is None:
             raise ValueError('layout "table" needs events = "FILE", the log of events')
         return self
@@ -130,62 +132,54 @@ class DataConfig(Section):
 
     def table_layout(self, of_config: Path, valid: str | None = None) -> Layout:
         """Return the layout of any log; `valid` names a second one, with the events to evaluate."""
-        folder = self.folder(of_config)
-        users = self._attributes(folder, "users", self.users, self.user)
-        items = self._attributes(folder, "items", self.items, self.item)
-        events = [self._log(folder, paths_of(self.events or "")[-1])]
+        log = {
+            "user": self.user,
+            "item": self.item,
+            "time": self.time or None,
+            "time_format": self.time_format or "iso",
+            "bad_lines": self.bad_lines,
+            "rows": [self.rows] if isinstance(self.rows, str) else self.rows or [],
+        }
+        events = [log | self._text("events", paths_of(self.events or "")[-1], self)]
         if valid is not None:
-            events.append(replace(self._log(folder, valid), valid=True))
-        return Layout(name=TABLE, events=tuple(events), users=users, items=items)
-
-    def _log(self, folder: Path | str, file: str) -> EventTable:
-        table = replace(
-            self._table(folder, "events", file, self),
-            rows=(self.rows,) if isinstance(self.rows, str) else tuple(self.rows or ()),
-            drop_bad_lines=self.bad_lines == "drop",
-        )
-        time, time_format = self.time or None, self.time_format or "iso"
-        return EventTable(table, self.user, self.item, time, time_format=time_format)
+            events.append(log | self._text("events", valid, self) | {"valid": True})
+        layout = {
+            "name": TABLE,
+            "events": events,
+            "users": self._attributes("users", self.users, self.user),
+            "items": self._attributes("items", self.items, self.item),
+        }
+        return declared(layout).within(self.folder(of_config))
 
     def _attributes(
-        self, folder: Path | str, key: str, config: str | TableConfig | None, id: str
-    ) -> AttributeTable | None:
+        self, key: str, config: str | TableConfig | None, id: str
+    ) -> dict[str, Any] | None:
         if config is None:
             return None
         if isinstance(config, str):
             config = TableConfig.model_construct(file=config)  # "$$" in a path counts once
-        table = self._table(folder, key, config.file, config)
-        return AttributeTable(table, id if config.id is None else config.id)
+        return self._text(key, config.file, config) | {"id": config.id or id}
 
-    def _table(
-        self, folder: Path | str, key: str, file: str, text: DataConfig | TableConfig
-    ) -> Table:
-        """Return a table, its text written as the config says; quotes as those of the events."""
+    def _text(self, key: str, file: str, text: DataConfig | TableConfig) -> dict[str, Any]:
+        """Return how a table's text is written; its quotes by default as those of the events."""
         inherits = text.quote is None and text.escape is None
-        table = replace(
-            Table.within(folder, file),
-            key=key,
-            quote=self.quote if inherits else text.quote is not False,
-            escape=self.escape if inherits else text.escape or "",
-            inherits_quote=inherits,
-        )
-        separator = text.separator
-        if separator is None:
-            separator = "\t" if ".tsv" in file.lower() else ","
-        try:
-            require_separator(separator, "" if inherits else table.escape)
-        except ValueError as error:
-            raise UsageError(f"{table.named('separator')}: {error}") from error
         header = True if text.header is None else text.header
         if not header:
+            place = "header" if key == "events" else f"{key}.header"
             raise UsageError(
-                f"{table.named('header')}: a file without a header line needs its column names, "
+                f"[data] {place}: a file without a header line needs its column names, "
                 'such as header = ["user", "item", "rating", "time"]'
             )
-        if table.is_frame:
-            return table
-        names = None if header is True else tuple(header)
-        return replace(table, separator=separator, header=names, encoding=text.encoding)
+        return {
+            "file": file,
+            "key": key,
+            "separator": text.separator or ("\t" if ".tsv" in file.lower() else ","),
+            "header": None if header is True else header,
+            "encoding": text.encoding,
+            "quote": self.quote if inherits else text.quote is not False,
+            "escape": self.escape if inherits else text.escape or "",
+            "inherits_quote": inherits,
+        }
 
 
 _KEYS_OF_ALL = {
@@ -475,11 +469,23 @@ class Config(Section):
         Of several folds it is that of the last, which commands take that ask for one. Rows are
         numbered where either of the splits orders events by them.
         """
-        layout = self._layout().capped(self.data.cap).holding(self.given.frames)
         ties = [getattr(rule, "ties", None) for rule in (self.split, inner)]
-        columns = self.data.model_dump(include={"kind", "value"}, exclude_none=True)
-        layout = layout.with_events(numbered="file" in ties, **columns)
-        return layout.with_conditions(conditions(self.data.where))
+        data, cap, frames = self.data, self.data.cap, self.given.frames
+        more = conditions(data.where)
+        layout = self._layout().with_each(
+            lambda table: replace(table, cap=cap, frame=frames.get(table.file))
+        )
+        events = (
+            replace(
+                table,
+                numbered="file" in ties,
+                kind=data.kind or table.kind,
+                value=data.value or table.value,
+                where=tuple({one.column: one for one in (*table.where, *more)}.values()),
+            )
+            for table in layout.events
+        )
+        return replace(layout, events=tuple(events))
 
     def _layout(self) -> Layout:
         name = self.data.layout
@@ -489,7 +495,8 @@ class Config(Section):
         layout = BUILT_IN.get(name) or plugged_in(name, self.folder)
         layout = layout.within(self.data.folder(self.folder))
         if self.data.time_format is not None:
-            layout = layout.with_times(self.data.time_format)
+            time_format = self.data.time_format
+            layout = layout.with_each(lambda table: replace(table, time_format=time_format))
         if not self.data.restore_zeros:
             return layout
         if layout.id_width is None:

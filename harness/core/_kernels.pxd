@@ -1,7 +1,7 @@
 """What other compiled modules use of this one, inlined."""
 
 cimport cython
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cdef extern from *:
     """
@@ -13,14 +13,8 @@ cdef extern from *:
     """
     void fetch_line(const void* place) noexcept nogil
 
-ctypedef fused Number:
-    long long
-    double
 
-
-cdef void sort(
-    Number[::1] numbers, Number[::1] scratch, Py_ssize_t low, Py_ssize_t high
-) noexcept nogil
+cdef void sort(int64_t* numbers, int64_t* scratch, Py_ssize_t n) noexcept nogil
 
 
 cdef inline Py_ssize_t search(
@@ -48,8 +42,7 @@ cdef inline int32_t look_up(uint64_t first, uint64_t second, const uint64_t[:, :
     """Return the code of a key, −1 where it is not known.
 
     A row of the table holds the first half of a key, and 32 bits of the second beside code + 1;
-    0, 0 is free. One row is one access to memory. No table, whatever it holds, is left or searched
-    for ever.
+    0, 0 is free. No table, whatever it holds, is left or searched for ever.
     """
     cdef uint64_t mask = <uint64_t>table.shape[0] - 1
     cdef uint64_t slot = first & mask, held

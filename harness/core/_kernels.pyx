@@ -4,6 +4,7 @@
 cimport cython
 from libc.math cimport fabs, INFINITY, ldexp
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
 
 cdef uint64_t LOW = 0xFFFFFFFFu  # the digits of a slice
 cdef uint64_t HIDDEN = <uint64_t>1 << 52  # the first digit of a normal number, which is not stored
@@ -21,12 +22,9 @@ def codes(
     Py_ssize_t room,
     int32_t[::1] found,
 ):
-    """Write the code of each key from `start`; stop where there is no more room for new ones.
+    """Write the code of each key from `start`; stop where new ones have no more room.
 
-    Returns
-    -------
-    entry, count : int
-        Where it stopped, and how many codes there are.
+    Return where it stopped, and how many codes there are.
     """
     cdef Py_ssize_t at
     cdef int32_t code
@@ -122,13 +120,7 @@ def partials(const double[::1] values, double[::1] held):
 
 
 def slice_span(const double[::1] weight):
-    """Return the first and the last slice that digits of the weights lie in; (0, −1) for none.
-
-    Raises
-    ------
-    ValueError
-        A weight is negative or not finite.
-    """
+    """Return the first and the last slice that digits of the weights lie in; (0, −1) for none."""
     cdef uint64_t bits, low = INFINITE, high = 0
     cdef Py_ssize_t at
     with nogil:
@@ -191,14 +183,9 @@ def carry(int64_t[:, ::1] sums):
 
 
 def round_slices(const int64_t[:, ::1] sums, int first, double[::1] rounded):
-    """Write the number nearest to each row of slices, of two as near the even one.
+    """Write the number nearest to each row of slices below 2^32, of two as near the even one.
 
-    Parameters
-    ----------
-    sums : int64 array, (n, m)
-        Each below 2^32.
-    first : int
-        The slice of the first column, counted from 2^(−32 · 34).
+    `first` is the slice of the first column, counted from 2^(−32 · 34).
     """
     cdef Py_ssize_t at, top, place
     cdef uint64_t leading, below, kept, half = 1 << 10
@@ -231,43 +218,25 @@ def round_slices(const int64_t[:, ::1] sums, int first, double[::1] rounded):
             rounded[at] = ldexp(<double>kept, <int>(32 * (first + top - 34) + 32 - shift - 53))
 
 
-cdef void sort(
-    Number[::1] numbers, Number[::1] scratch, Py_ssize_t low, Py_ssize_t high
-) noexcept nogil:
-    """Sort a part of an array, the smallest first: short runs, then merges of two at a time.
-
-    `scratch` is as long as `numbers`, and holds anything afterwards.
-    """
-    cdef Py_ssize_t begin, end, at, width = 16
-    cdef Number own
-    for begin in range(low, high):
-        own, at = numbers[begin], begin
-        end = begin - (begin - low) % width  # where the run begins
-        while at > end and own < numbers[at - 1]:
-            numbers[at] = numbers[at - 1]
-            at -= 1
-        numbers[at] = own
-    while width < high - low:
-        begin = low
-        while begin + width < high:
-            end = min(begin + 2 * width, high)
-            merge(numbers, scratch, begin, begin + width, end)
-            begin = end
-        width *= 2
-
-
-cdef inline void merge(
-    Number[::1] numbers, Number[::1] scratch, Py_ssize_t low, Py_ssize_t middle, Py_ssize_t high
-) noexcept nogil:
-    """Merge two sorted parts, of equal numbers those of the first part first."""
-    cdef Py_ssize_t one, other = middle, to = low
-    if not numbers[middle] < numbers[middle - 1]:
+cdef void sort(int64_t* numbers, int64_t* scratch, Py_ssize_t n) noexcept nogil:
+    """Sort numbers, the smallest first; `scratch` has room for half of them."""
+    cdef Py_ssize_t at, half = n // 2, one = 0, other = half, to = 0
+    cdef int64_t number
+    if n <= 16:
+        for to in range(1, n):
+            number, at = numbers[to], to
+            while at > 0 and number < numbers[at - 1]:
+                numbers[at] = numbers[at - 1]
+                at -= 1
+            numbers[at] = number
         return
-    for one in range(low, middle):
-        scratch[one] = numbers[one]
-    one = low
-    while one < middle:
-        if other < high and numbers[other] < scratch[one]:
+    sort(numbers, scratch, half)
+    sort(numbers + half, scratch, n - half)
+    if numbers[half - 1] <= numbers[half]:
+        return
+    memcpy(scratch, numbers, half * sizeof(int64_t))
+    while one < half:
+        if other < n and numbers[other] < scratch[one]:
             numbers[to] = numbers[other]
             other += 1
         else:

@@ -12,41 +12,25 @@ cdef extern from *:
     #include <stddef.h>
     #include <stdint.h>
     #include <string.h>
-    #if defined(__SSE2__) || defined(_M_X64)
-    #include <emmintrin.h>
-    #endif
 
     /* glibc chooses; AddressSanitizer is not ready when it does. */
-    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) \\
+    #if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) \\
         && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
-    #define CLONES(...) __attribute__((unused, target_clones(__VA_ARGS__)))
+    #define CLONED __attribute__((unused, target_clones("arch=x86-64-v4", "avx2", "default")))
     #elif defined(__GNUC__)
-    #define CLONES(...) __attribute__((unused))
+    #define CLONED __attribute__((unused))
     #else
-    #define CLONES(...)
-    #endif
-    #define FOR_EVERY_PROCESSOR CLONES("avx2", "default")
-    /* AVX-512 multiplies whole numbers of 64 bits; gcc can ask for it by this name since 12. */
-    #if defined(__GNUC__) && __GNUC__ >= 12
-    #define FOR_WIDE_ONES_TOO CLONES("arch=x86-64-v4", "avx2", "default")
-    #else
-    #define FOR_WIDE_ONES_TOO FOR_EVERY_PROCESSOR
+    #define CLONED
     #endif
 
-    FOR_EVERY_PROCESSOR static void add_scaled_double(
-        double *__restrict to, const double *__restrict from, double factor, ptrdiff_t n)
-    {
-        for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i];
-    }
-
-    FOR_EVERY_PROCESSOR static void add_scaled_float(
-        float *__restrict to, const float *__restrict from, float factor, ptrdiff_t n)
-    {
-        for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i];
-    }
+    #define ADD_SCALED(NAME, REAL) CLONED static void NAME( \\
+        REAL *__restrict to, const REAL *__restrict from, REAL factor, ptrdiff_t n) \\
+    { for (ptrdiff_t i = 0; i < n; i++) to[i] += factor * from[i]; }
+    ADD_SCALED(add_scaled_double, double)
+    ADD_SCALED(add_scaled_float, float)
 
     /* Each of n whole numbers, or its negative where a bit is set, to the 64 sums of its column. */
-    FOR_WIDE_ONES_TOO static void add_signed_by(
+    CLONED static void add_signed_by(
         uint64_t *__restrict sums, uint64_t bits,
         const int32_t *columns, const int64_t *numbers, ptrdiff_t n)
     {
@@ -61,7 +45,7 @@ cdef extern from *:
 
     /* Each of n whole numbers times 64 weights, to the sums of its column. A product p is 2^51 at
      * most; 1.5 * 2^52 + p holds it in its lowest bits. */
-    FOR_WIDE_ONES_TOO static void add_weighed(
+    CLONED static void add_weighed(
         uint64_t *__restrict sums, const uint16_t *__restrict weights,
         const int32_t *columns, const double *numbers, ptrdiff_t n)
     {
@@ -81,7 +65,7 @@ cdef extern from *:
     }
 
     /* Flag where each of m numbers stands first among n; 64 are compared before one is looked for. */
-    FOR_EVERY_PROCESSOR static int flag_ints(
+    CLONED static int flag_ints(
         const int *numbers, ptrdiff_t n, const int *wanted, ptrdiff_t m, uint8_t *flags)
     {
         int found = 0;
@@ -109,15 +93,9 @@ cdef extern from *:
         return bits ^ bits >> 31;
     }
 
-    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    #define QUARTER(i) ((i) ^ 3)
-    #else
-    #define QUARTER(i) (i)
-    #endif
-
     /* How often each of n users is drawn in 64 resamples, of 16 random bits each, for every row of
      * `below`: 65,536 times the chance of 1, or of 1, 2, … 8 or more. `drawn` counts them. */
-    FOR_WIDE_ONES_TOO static void draw_weights(
+    CLONED static void draw_weights(
         const uint64_t *users, uint64_t key, ptrdiff_t n,
         const uint16_t *below, ptrdiff_t kinds, ptrdiff_t most,
         uint16_t *__restrict weights, int64_t *__restrict drawn)
@@ -133,10 +111,9 @@ cdef extern from *:
                 const uint16_t *chance = below + kind * most;
                 uint16_t *own = weights + 64 * (n * kind + user);
                 for (int i = 0; i < 64; i++) {
-                    const uint16_t part = parts[QUARTER(i)];
-                    uint16_t weight = part < chance[0];
+                    uint16_t weight = parts[i] < chance[0];
                     if (most > 1)
-                        for (int t = 1; t < 8; t++) weight += part < chance[t];
+                        for (int t = 1; t < 8; t++) weight += parts[i] < chance[t];
                     own[i] = weight;
                 }
             }
@@ -149,15 +126,16 @@ cdef extern from *:
         }
     }
 
-    FOR_EVERY_PROCESSOR static ptrdiff_t count_byte(const uint8_t *bytes, ptrdiff_t n, uint8_t byte)
+    /* So few bytes at a time that a byte counts them. */
+    CLONED static ptrdiff_t count_byte(const uint8_t *bytes, ptrdiff_t n, uint8_t byte)
     {
-        ptrdiff_t found = 0, at = 0;
-        for (; at + 128 <= n; at += 128) {  /* so few that a byte counts them */
+        ptrdiff_t found = 0;
+        for (ptrdiff_t at = 0; at < n; at += 128) {
+            const ptrdiff_t end = at + 128 < n ? at + 128 : n;
             uint8_t few = 0;
-            for (int i = 0; i < 128; i++) few += bytes[at + i] == byte;
+            for (ptrdiff_t i = at; i < end; i++) few += bytes[i] == byte;
             found += few;
         }
-        for (; at < n; at++) found += bytes[at] == byte;
         return found;
     }
 
@@ -167,7 +145,7 @@ cdef extern from *:
         c += b; d = SIP_TURN(d, 21) ^ a; b = SIP_TURN(b, 17) ^ c; c = SIP_TURN(c, 32); } while (0)
 
     /* SipHash-1-3 of n texts below 16 bytes: the first 8 bytes, and the rest with the length on top. */
-    FOR_WIDE_ONES_TOO static void short_keys(
+    CLONED static void short_keys(
         const uint64_t *__restrict first, const uint64_t *__restrict last, ptrdiff_t n,
         uint64_t low, uint64_t high, uint64_t *__restrict keys, uint64_t *__restrict others)
     {
@@ -193,46 +171,42 @@ cdef extern from *:
         }
     }
 
-    /* How many of n bytes are returns in front of no line end; one more byte can be read. */
-    FOR_EVERY_PROCESSOR static ptrdiff_t count_returns(const uint8_t *bytes, ptrdiff_t n)
+    /* The same of n bytes, of which 8 can be read from every place. */
+    static inline void key_in(
+        const uint8_t *bytes, ptrdiff_t n, uint64_t low, uint64_t high, uint64_t *key)
     {
-        ptrdiff_t found = 0, at = 0;
-        for (; at + 128 <= n; at += 128) {
-            uint8_t few = 0;
-            for (int i = 0; i < 128; i++) few += (bytes[at + i] == 13) & (bytes[at + i + 1] != 10);
-            found += few;
+        uint64_t a = low ^ 0x736F6D6570736575u, b = high ^ 0x646F72616E646F6Du;
+        uint64_t c = low ^ 0x6C7967656E657261u, d = high ^ 0x7465646279746573u;
+        uint64_t eight, last = (uint64_t)n << 56;
+        for (; n >= 8; n -= 8, bytes += 8) {
+            memcpy(&eight, bytes, 8);
+            d ^= eight;
+            SIP_ROUND(a, b, c, d);
+            a ^= eight;
         }
-        for (; at < n; at++) found += (bytes[at] == 13) & (bytes[at + 1] != 10);
-        return found;
+        if (n > 0) {
+            memcpy(&eight, bytes, 8);
+            last |= eight & (((uint64_t)1 << 8 * n) - 1);
+        }
+        d ^= last;
+        SIP_ROUND(a, b, c, d);
+        a ^= last;
+        c ^= 0xFF;
+        for (int i = 0; i < 3; i++) SIP_ROUND(a, b, c, d);
+        key[0] = a ^ b ^ c ^ d;
+        key[1] = a ^ c;
     }
 
-    /* Whether any of n bytes is a return, 1, a NUL, 2, or beyond ASCII, 4. */
-    FOR_EVERY_PROCESSOR static int odd_bytes(const uint8_t *bytes, ptrdiff_t n)
-    {
-        uint8_t returns = 0, nuls = 0, all = 0;
-        for (ptrdiff_t i = 0; i < n; i++) {
-            returns |= bytes[i] == 13;
-            nuls |= bytes[i] == 0;
-            all |= bytes[i];
-        }
-        return returns | nuls << 1 | (all >> 7) << 2;
-    }
-
-    /* A bit for each of 64 bytes that is one of two. */
+    /* A bit for each of 64 bytes that is one of two; the product gathers the bits of eight. */
     static inline uint64_t marks(const uint8_t *bytes, uint8_t one, uint8_t other)
     {
-        uint64_t found = 0;
-    #if defined(__SSE2__) || defined(_M_X64)
-        const __m128i ones = _mm_set1_epi8((char)one), others = _mm_set1_epi8((char)other);
-        for (int i = 0; i < 4; i++) {
-            __m128i own = _mm_loadu_si128((const __m128i *)(bytes + 16 * i));
-            __m128i same = _mm_or_si128(_mm_cmpeq_epi8(own, ones), _mm_cmpeq_epi8(own, others));
-            found |= (uint64_t)(uint32_t)_mm_movemask_epi8(same) << 16 * i;
+        uint8_t same[64];
+        uint64_t eight, found = 0;
+        for (int i = 0; i < 64; i++) same[i] = (bytes[i] == one) | (bytes[i] == other);
+        for (int i = 0; i < 8; i++) {
+            memcpy(&eight, same + 8 * i, 8);
+            found |= (eight * 0x0102040810204080u >> 56) << 8 * i;
         }
-    #else
-        for (int i = 0; i < 64; i++)
-            found |= (uint64_t)((bytes[i] == one) | (bytes[i] == other)) << i;
-    #endif
         return found;
     }
     """
@@ -259,8 +233,9 @@ cdef extern from *:
         const uint64_t* first, const uint64_t* last, Py_ssize_t n,
         uint64_t low, uint64_t high, uint64_t* keys, uint64_t* others
     ) noexcept nogil
-    Py_ssize_t count_returns(const uint8_t* bytes, Py_ssize_t n) noexcept nogil
-    int odd_bytes(const uint8_t* bytes, Py_ssize_t n) noexcept nogil
+    void key_in(
+        const uint8_t* bytes, Py_ssize_t n, uint64_t low, uint64_t high, uint64_t* key
+    ) noexcept nogil
     uint64_t marks(const uint8_t* bytes, uint8_t one, uint8_t other) noexcept nogil
 
 ctypedef fused Real:

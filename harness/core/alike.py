@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import polars as pl
 
 from harness.core.errors import BLANK
 
+_Text = TypeVar("_Text", pl.Series, pl.Expr)
 AT, FORM = "at", "form"
 KEPT, HEAD, LENGTH = "kept", "head", "length"
 MEANT, COUNT = "meant", "count"
@@ -48,21 +50,18 @@ _WIDTHS |= dict.fromkeys([*map(chr, range(0x2010, 0x2016)), "\N{MINUS SIGN}"], "
 _MOST_KEPT = 18
 """Digits that a whole number of 64 bits holds."""
 _LAST = "last"
+_TEXT = pl.col(FORM)
+_WRITTEN_OUT = _TEXT.str.extract(_SHORT, 1) + pl.lit("0").repeat_by(
+    _TEXT.str.extract(_SHORT, 2).cast(pl.UInt32)
+).list.join("")
 
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """The forms of some ids.
+    """The forms of some ids, a row each with the place of its id.
 
-    Attributes
-    ----------
-    plain : polars.DataFrame
-        A row a form, with the place of its id.
-    numbers : polars.DataFrame
-        Those that are whole numbers.
-    exponents : polars.DataFrame
-        Those that are exponents: how many digits are kept, these as a number, and how many digits
-        the number had.
+    Some are whole numbers. Of exponents, rows say how many digits are kept, these as a number, and
+    how many digits the number had.
     """
 
     plain: pl.DataFrame
@@ -73,51 +72,39 @@ class Forms:
     def of(cls, ids: pl.Series, *, joined: bool = True) -> Forms:
         """Return the forms of ids.
 
-        Parameters
-        ----------
-        joined : bool
-            Whether a space within an id that is no plain one may also be none, as in 12 345.
+        If `joined`, a space within an id that is no plain one may also be none, as in 12 345.
         """
         rows = pl.DataFrame({FORM: ids}).with_row_index(AT)
         is_plain = ids.str.contains(_PLAIN)
         odd = rows.filter(~is_plain)
-        spaced = odd.with_columns(_seen(odd[FORM]))
-        readings = [spaced]
+        readings = [odd.with_columns(_seen(odd[FORM]))]
         if joined:
-            within = odd.filter(spaced[FORM].str.contains(" ", literal=True))
+            within = odd.filter(readings[0][FORM].str.contains(" ", literal=True))
             readings.append(within.with_columns(_seen(within[FORM], space="")))
-        parts = [_folded(rows.filter(is_plain)), *(_composed(_folded(part)) for part in readings)]
-        plain = pl.concat(parts).filter(pl.col(FORM) != "")
-        return cls(plain, plain.filter(pl.col(FORM).str.contains(_NUMBER)), _exponents(plain))
+        usual, odd = (_folded(part) for part in (rows.filter(is_plain), pl.concat(readings)))
+        odd = odd.with_columns(_TEXT.str.normalize("NFC"))
+        plain = pl.concat([usual, odd]).filter(_TEXT != "")
+        return cls(plain, plain.filter(_TEXT.str.contains(_NUMBER)), _exponents(plain))
 
     def rounded(self, kept: int) -> pl.DataFrame:
         """Return the whole numbers, as exponents of so many digits have them; halves both ways."""
-        numbers = self.numbers.filter(self.numbers[FORM].str.len_bytes() >= kept)
-        text, least = numbers[FORM], 10 ** (kept - 1)
-        head, rest = text.str.slice(0, kept).cast(pl.UInt64), text.str.slice(kept)
+        length, rest = _TEXT.str.len_bytes(), _TEXT.str.slice(kept)
+        head = _TEXT.str.slice(0, kept).cast(pl.UInt64)
         up = head + rest.str.contains("^[5-9]").cast(pl.UInt64)
-        more = up == 10 * least  # 9.99 is rounded to 10.0
-        length = text.str.len_bytes()
+        more = up == 10**kept  # 9.99 is rounded to 10.0
+        numbers = self.numbers.filter(length >= kept)
+        numbers = numbers.with_columns(pl.lit(kept, pl.UInt32).alias(KEPT))
         ups = numbers.with_columns(
-            pl.lit(kept, pl.UInt32).alias(KEPT),
-            pl.when(more).then(least).otherwise(up).cast(pl.UInt64).alias(HEAD),
+            pl.when(more).then(10 ** (kept - 1)).otherwise(up).cast(pl.UInt64).alias(HEAD),
             (length + more.cast(pl.UInt32)).alias(LENGTH),
         )
-        half = rest.str.contains("^50*$")
-        return pl.concat(
-            [ups, ups.with_columns(head.alias(HEAD), length.alias(LENGTH)).filter(half)]
-        )
+        halves = numbers.filter(rest.str.contains("^50*$"))
+        return pl.concat([ups, halves.with_columns(head.alias(HEAD), length.alias(LENGTH))])
 
 
 class Meanings:
-    """What ids mean that are not known: the known ids that they are alike to.
+    """What ids mean that are not known: the `known` ids (str) that they are alike to.
 
-    Parameters
-    ----------
-    known : polars.Series of str
-
-    Examples
-    --------
     >>> meanings = Meanings(pl.Series(["ann", "bob", "007", "123456", "7.0"]))
     >>> meanings.of(pl.Series(["7", "Ann ", "zoe", "1.2E+05"])).rows()
     [(0, '007', 2), (1, 'ann', 1), (3, '123456', 1)]
@@ -135,12 +122,7 @@ class Meanings:
         return None if len(self._exponents) > 0 else self._plain[FORM]
 
     def of(self, ids: pl.Series, *, joined: bool = True) -> pl.DataFrame:
-        """Return which ids mean known ones, none of which they are.
-
-        Parameters
-        ----------
-        joined : bool
-            As `Forms.of` takes it.
+        """Return which ids mean known ones, none of which they are; `joined` as in `Forms.of`.
 
         Returns
         -------
@@ -148,27 +130,22 @@ class Meanings:
             The place of the id, the known id that is `MEANT`, of several the first by its text, and
             their `COUNT`.
         """
-        forms = Forms.of(ids, joined=joined)
-        columns = AT, MEANT, _LAST, COUNT
-        hits = pl.concat(hit.select(columns) for hit in self._hits(forms))
+        hits = pl.concat(hit.select(AT, MEANT, _LAST, COUNT) for hit in self._hits(ids, joined))
         pairs = hits.group_by(AT).agg(pl.min(MEANT), pl.max(_LAST), pl.sum(COUNT)).sort(AT)
         single = pl.col(MEANT) == pl.col(_LAST)  # also by two forms
         count = pl.when(single).then(1).otherwise(pl.col(COUNT)).alias(COUNT)
         return pairs.select(AT, MEANT, count)
 
-    def _hits(self, forms: Forms) -> Iterator[pl.DataFrame]:
+    def _hits(self, ids: pl.Series, joined: bool) -> Iterator[pl.DataFrame]:
         """Yield known ids that share a form, that exponents were, and that numbers became."""
+        forms = Forms.of(ids, joined=joined)
         yield forms.plain.join(self._plain, on=FORM)
         for (kept,), rows in forms.exponents.group_by(KEPT):
-            yield rows.join(self._numbers(int(kept)), on=[HEAD, LENGTH])
+            if kept not in self._rounded:
+                self._rounded[kept] = self._grouped(self._forms.rounded(kept), HEAD, LENGTH)
+            yield rows.join(self._rounded[kept], on=[HEAD, LENGTH])
         for kept in self._exponents[KEPT].unique():
             yield forms.rounded(kept).join(self._exponents, on=[KEPT, HEAD, LENGTH])
-
-    def _numbers(self, kept: int) -> pl.DataFrame:
-        """Return the known numbers by what exponents of so many digits keep of them."""
-        if kept not in self._rounded:
-            self._rounded[kept] = self._grouped(self._forms.rounded(kept), HEAD, LENGTH)
-        return self._rounded[kept]
 
     def _grouped(self, rows: pl.DataFrame, *by: str) -> pl.DataFrame:
         """Return the first and the last id of each key, and how many there are."""
@@ -180,8 +157,6 @@ class Meanings:
 def damage(ids: pl.Series, known: pl.Series) -> pl.Series:
     """Return what happened to ids, if they stand for known ones that are alike, pair by pair.
 
-    Examples
-    --------
     >>> damage(pl.Series(["7", "Ann", "x "]), pl.Series(["007", "ann", "x"])).to_list()
     ['zeros', 'case', 'spaces']
     """
@@ -211,44 +186,31 @@ def _is_exponent(ids: pl.Series) -> pl.Series:
 
 
 def _folded(rows: pl.DataFrame) -> pl.DataFrame:
-    ids = rows[FORM]
-    bare = _replaced(ids, ids.str.contains(f"^{_QUOTES}"), _QUOTED).str.strip_chars()
-    plain = _uncased(bare)
-    whole = _replaced(plain, plain.str.contains(".0", literal=True), _DECIMAL)
-    bare = _replaced(whole, whole.str.starts_with("0"), _PADDED)
-    return rows.with_columns(_written_out(bare, bare.str.contains(_SHORT)))
+    rows = _changed(rows, f"^{_QUOTES}", _TEXT.str.replace(_QUOTED, "$1"))
+    rows = rows.with_columns(_uncased(_TEXT.str.strip_chars()))
+    rows = _changed(rows, r"\.0", _TEXT.str.replace(_DECIMAL, "$1"))
+    rows = _changed(rows, "^0", _TEXT.str.replace(_PADDED, "$1"))
+    return _changed(rows, _SHORT, _WRITTEN_OUT)
 
 
-def _written_out(texts: pl.Series, some: pl.Series) -> pl.Series:
-    """Return texts, some of which are short exponents, with these as whole numbers."""
+def _changed(rows: pl.DataFrame, pattern: str, change: pl.Expr) -> pl.DataFrame:
+    """Return rows, of which those that match are changed: few, as a rule."""
+    some = rows[FORM].str.contains(pattern)
     if not some.any():
-        return texts
-    parts = texts.filter(some).str.extract_groups(_SHORT).struct.unnest()
-    zeros = pl.lit("0").repeat_by(pl.col("2").cast(pl.UInt32)).list.join("")
-    return texts.clone().scatter(some.arg_true(), parts.select(pl.col("1") + zeros).to_series())
+        return rows
+    changed = rows.filter(some).select(change).to_series()
+    return rows.with_columns(rows[FORM].scatter(some.arg_true(), changed))
 
 
-def _replaced(texts: pl.Series, some: pl.Series, pattern: str) -> pl.Series:
-    """Return texts, some of which are the first group of a pattern: few, as a rule."""
-    if not some.any():
-        return texts
-    changed = texts.filter(some).str.replace(pattern, "$1")
-    return texts.clone().scatter(some.arg_true(), changed)
-
-
-def _uncased(ids: pl.Series) -> pl.Series:
+def _uncased(ids: _Text) -> _Text:
     """Return ids in one case, by way of capital letters: ß is SS there, and ı is no i."""
     kept = ids.str.replace_all("ı", "\0", literal=True)
     return kept.str.to_uppercase().str.to_lowercase().str.replace_all("\0", "ı", literal=True)
 
 
-def _composed(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(rows[FORM].str.normalize("NFC"))
-
-
 def _exponents(plain: pl.DataFrame) -> pl.DataFrame:
     """Return the ids that are exponents."""
-    rows = plain.filter(pl.col(FORM).str.contains(_EXPONENT))
+    rows = plain.filter(_TEXT.str.contains(_EXPONENT))
     part = rows[FORM].str.extract_groups(_EXPONENT).struct.field
     digits = part("1").fill_null(part("4")) + part("2").fill_null(part("5")).fill_null("")
     length = part("3").fill_null(part("6")).cast(pl.UInt32) + 1

@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -96,8 +96,7 @@ class Entry:
             if private(self.path.parent):
                 with scratch_folder(self.path) as target:
                     self._seal(target, write(target))
-                    with alone(self.path.parent):
-                        exchange(target, self.path)
+                    exchange(target, self.path)
                 return None
         there = [path for path in (folder(), self.path.parent) if path.is_dir()]
         if not all(map(is_private, there)):
@@ -108,36 +107,17 @@ class Entry:
         )
 
     @contextmanager
-    def making(self) -> Iterator[Path]:
-        """Yield a folder to fill, while no other process makes the entry; `adopt` keeps it."""
-        with alone(self._making), scratch_folder(self.path) as content:
-            yield content
-
-    @property
-    def _making(self) -> Path:
-        """A folder to lock, which stays: whoever waits for it has it open."""
-        return self.path.with_name(f"{self.path.name}.making")
-
-    @property
-    def can_be_made(self) -> bool:
-        """Whether there is a folder to make it in that only this user can write to."""
-        if self.path.is_file() or self.path.is_symlink() or self._making.is_symlink():
-            return False
-        return private(self._making) and os.access(self._making, os.W_OK)
-
-    def adopt(self, made: Path) -> None:
-        """Take over a folder that `making` yielded."""
-        self._seal(made, {})
-        with alone(self.path.parent):
-            exchange(made, self.path)
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from making the entry meanwhile."""
+        lock = self.path.with_name(f"{self.path.name}.making")  # it stays: others have it open
+        with alone(lock) if private(lock) else nullcontext():
+            yield
 
     def _seal(self, folder: Path, notes: dict[str, Any]) -> None:
         """Write notes and checksums beside what was written."""
         meta = json.dumps(notes | {"files": self.files, "code": own_code()})
         (folder / _META).write_text(meta, encoding="utf-8")
-        sums = {
-            path.name: checksum(path) for path in sorted(folder.iterdir()) if path.name != _SUMS
-        }
+        sums = {path.name: checksum(path) for path in sorted(folder.iterdir())}
         (folder / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
         for path in folder.iterdir():  # what ids are hashed with is nobody else's to know
             path.chmod(0o600)
@@ -169,7 +149,7 @@ def make_room(folder: Path, most: int) -> None:
     entries = list[tuple[int, int, Path]]()
     for path in folder.iterdir() if folder.is_dir() else ():
         if _ENTRY.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
-            with suppress(OSError):  # another process has removed it
+            with suppress(OSError):  # it is closed, or another process has removed it
                 size = sum(file.lstat().st_size for file in path.iterdir())
                 entries.append((path.stat().st_mtime_ns, size, path))
     total = 0
@@ -222,12 +202,12 @@ def is_private(path: Path) -> bool:
         return True
     mine = status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     if not mine:
-        _say_not_used(path)
+        _warn_of(path)
     return mine
 
 
 @cache
-def _say_not_used(path: Path) -> None:
+def _warn_of(path: Path) -> None:
     _log.warning(
         "%s: another user owns this folder or can write to it, so harness keeps nothing there; "
         "set HARNESS_CACHE_DIR to a folder of your own",

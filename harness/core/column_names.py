@@ -1,4 +1,4 @@
-"""What columns are usually called, in small letters without other signs."""
+"""What columns are usually called."""
 
 from __future__ import annotations
 
@@ -40,76 +40,59 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "plays playcount units amount watched ratio frequency response reordered converted "
         "truth grades gains relevances scores qtyordered pieces menge anzahl stück stueck "
         "quantité quantite cantidad unidades quantità quantita pezzi",
+        "rank": "rank ranks ranking",
+        "score": "score scores yscore predscore predictedscore predictionscore prediction "
+        "predictions predicted pred preds ypred yhat rating ratings predrating predictedrating "
+        "estimatedrating est estimate estimated prob probs proba probability "
+        "probabilities relevance weight weights",
     }.items()
 }
-"""Names by what the column holds; the first are preferred."""
+"""Names by what the column holds, in small letters and digits alone; the first are preferred."""
 DATA = "data"
 """A date in Italian and Portuguese, and anything in English: its values say which."""
-RANK_NAMES = frozenset({"rank", "ranks", "ranking"})
-SCORE_NAMES = frozenset(
-    {
-        *("score", "scores", "yscore", "predscore", "predictedscore", "predictionscore"),
-        *("prediction", "predictions", "predicted", "pred", "preds", "ypred", "yhat"),
-        *("rating", "ratings", "predrating", "predictedrating", "estimatedrating"),
-        *("est", "estimate", "estimated", "prob", "probs", "proba", "probability", "probabilities"),
-        *("relevance", "weight", "weights"),
-    }
-)
-"""What people call the numbers that order a user's rows, in small letters and digits alone."""
 _ID_WORDS = ("idx", "index", "key", "code", "hash", "num", "nr", "no")
 _INDEX = re.compile(r"(unnamed: 0(\.\d+)?|index|level_\d+|__index_level_\d+__)?")
 
 
 def plain(name: str) -> str:
-    """Return a name in small letters, without other signs.
-
-    Examples
-    --------
-    >>> plain(" Customer_ID")
-    'customerid'
-    """
+    """Return a name in small letters, without other signs: ``customerid`` of ``Customer_ID``."""
     return re.sub(r"[\W_]", "", name.lower())
 
 
-def _bare(name: str) -> str:
-    """Return a plain name without what only says that it is an id: item_idx is an item."""
-    words = re.split(r"[\W_]+", name.strip().lower())
-    while len(words) > 1 and words[-1] in _ID_WORDS:
-        words.pop()
-    return "".join(words)
+def _words(name: str) -> list[str]:
+    return re.split(r"[\W_]+", name.strip().lower())
 
 
 def column_of(role: str, columns: Iterable[str]) -> str | None:
     """Return the column whose name says best that it has a role.
 
-    Examples
-    --------
-    >>> column_of("user", ["movieId", "session", "userId"])
-    'userId'
+    >>> column_of("user", ["movieId", "session", "userId"]), column_of("item", ["item_idx"])
+    ('userId', 'item_idx')
     """
-    names = list(columns)
-    by_name = {_bare(name): name for name in reversed(names)}
-    by_name |= {plain(name): name for name in reversed(names)}
+    names = list(columns)[::-1]
+    by_name = {}
+    for name in names:
+        words = _words(name)
+        while len(words) > 1 and words[-1] in _ID_WORDS:  # they only say that it is an id
+            words.pop()
+        by_name["".join(words)] = name
+    by_name |= {plain(name): name for name in names}
     return next((by_name[name] for name in NAMES[role] if name in by_name), None)
 
 
 def has_role(column: str, roles: Collection[str]) -> bool:
     """Return whether a column's name, or its last word, says that it has one of some roles.
 
-    Examples
-    --------
     >>> has_role("Book-Rating", ["grade"]), has_role("rating_id", ["grade"])
     (True, False)
     """
-    last = re.split(r"[\W_]+", column.strip().lower())[-1]
-    return any(plain(column) in NAMES[role] or last in NAMES[role] for role in roles)
+    names = plain(column), _words(column)[-1]
+    return any(name in NAMES[role] for role in roles for name in names)
 
 
 def is_called(column: str, *roles: str) -> bool:
     """Return whether a column's whole name says that it has one of some roles.
 
-    Examples
-    --------
     >>> is_called("event_type", "kind"), is_called("item_type", "kind")
     (True, False)
     """
@@ -119,22 +102,16 @@ def is_called(column: str, *roles: str) -> bool:
 def order_of(name: object) -> str | None:
     """Return what a column of numbers of this name is taken to hold: ``rank``, ``score`` or None.
 
-    Examples
-    --------
     >>> [order_of(name) for name in ("Pred_Score", "RANK", "price")]
     ['score', 'rank', None]
     """
     text = plain(name) if isinstance(name, str) else ""
-    if text in RANK_NAMES:
-        return "rank"
-    return "score" if text in SCORE_NAMES else None
+    return next((order for order in ("rank", "score") if text in NAMES[order]), None)
 
 
 def divides(column: str, values: Collection[str]) -> bool:
     """Return whether a column has rows of several event types, or of several parts of the data.
 
-    Examples
-    --------
     >>> divides("split", ["test", "valid"]), divides("split", ["test"]), divides("shop", "ab")
     (True, False, False)
     """
@@ -144,11 +121,5 @@ def divides(column: str, values: Collection[str]) -> bool:
 
 
 def is_index(column: str) -> bool:
-    """Return whether a column is called as the index of a frame is, or has no name.
-
-    Examples
-    --------
-    >>> is_index("Unnamed: 0"), is_index(""), is_index("user")
-    (True, True, False)
-    """
+    """Return whether a column has no name, or that of a frame's index, such as ``Unnamed: 0``."""
     return _INDEX.fullmatch(column.strip().lower()) is not None

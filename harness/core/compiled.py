@@ -15,17 +15,9 @@ from harness.core.errors import NotCompiledError
 
 
 def require_compiled(stubs: Iterable[Path]) -> None:
-    """Refuse modules that are not compiled for this Python.
+    """Raise NotCompiledError where beside one of the stubs there is no module for this Python.
 
-    Parameters
-    ----------
-    stubs : iterable of path
-        The files of their types, which compiled modules have and no others.
-
-    Raises
-    ------
-    NotCompiledError
-        Beside one there is no extension module.
+    Compiled modules have such files of their types, and no others.
     """
     missing = [
         stub.with_suffix("")

@@ -13,15 +13,10 @@ INTERRUPTED = 130
 
 
 class HarnessError(Exception):
-    """A mistake that you can fix. The command shows its message, never a traceback.
-
-    Attributes
-    ----------
-    exit_status : int
-        The exit status of the command.
-    """
+    """A mistake that you can fix. The command shows its message, never a traceback."""
 
     exit_status = 2
+    """The exit status of the command."""
 
 
 class UsageError(HarnessError):
@@ -51,8 +46,6 @@ _SHOWN = 20
 def suggest(name: str, allowed: Iterable[str]) -> str:
     """Return the end of an error message: the nearest valid name, or the first of them all.
 
-    Examples
-    --------
     >>> suggest("requirehit", ["require_hit", "users"])
     'did you mean "require_hit"?'
     >>> suggest("zzz", ["users", "truth"])
@@ -70,8 +63,6 @@ def suggest(name: str, allowed: Iterable[str]) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun, and with other words of its number.
 
-    Examples
-    --------
     >>> counted(2000, "user"), counted(1, "item is", "items are")
     ('2,000 users', '1 item is')
     """
@@ -81,8 +72,6 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 def quoted(name: str) -> str:
     """Return a name as it stands in a list of names: in quotes where a comma does not end it.
 
-    Examples
-    --------
     >>> quoted("popular"), quoted("popular, weekly")
     ('popular', '"popular, weekly"')
     """
@@ -92,8 +81,6 @@ def quoted(name: str) -> str:
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Return names in a line; of more than `most` the first.
 
-    Examples
-    --------
     >>> listed(["ALS", "popular, weekly", "random"], 2)
     'ALS, "popular, weekly" and 1 more'
     """
@@ -109,8 +96,6 @@ def row_text(row: int) -> str:
 def in_toml(value: object) -> str:
     """Return a value as a message shows it, as it would stand in a config.
 
-    Examples
-    --------
     >>> from datetime import date
     >>> in_toml(True), in_toml("a"), in_toml(1.5), in_toml(date(2020, 1, 2))
     ('true', "'a'", '1.5', '2020-01-02')
@@ -132,8 +117,6 @@ def printable(text: str, keep: str = "") -> str:
 
     Names and values come from files and configs, and end up on a screen.
 
-    Examples
-    --------
     >>> printable("a\x1b[2Jb")
     'a�[2Jb'
     """
@@ -152,8 +135,6 @@ def visible(text: str) -> str:
 
     So are accents that stand apart from their letters: what looks the same is written otherwise.
 
-    Examples
-    --------
     >>> print(visible("u1\u200b"), visible("caf\u00e9"), visible("cafe\u0301"))
     u1\u200b café cafe\u0301
     """

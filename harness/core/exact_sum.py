@@ -24,13 +24,7 @@ _LOWEST = -34
 
 @dataclass(frozen=True, eq=False)
 class Largest:
-    """The largest of some numbers, place by place: of two that are added the larger ones stay.
-
-    Examples
-    --------
-    >>> (Largest(np.array([1.0, 5.0])) + Largest(np.array([3.0, 4.0]))).values.tolist()
-    [3.0, 5.0]
-    """
+    """The largest of some numbers, place by place: of two that are added the larger ones stay."""
 
     values: Floats | Int64
 
@@ -41,29 +35,37 @@ class Largest:
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """The exact sum of finite numbers, as the few that `partials` returns.
+    """The exact sum of finite numbers, as the few numbers, (m,), that `_kernels.partials` writes.
 
     Examples
     --------
     >>> (Exact.of(np.array([1e16, 1.0])) + Exact.of(np.array([-1e16]))).total
     1.0
+
+    Notes
+    -----
+    Source: Shewchuk 1997, Adaptive Precision Floating-Point Arithmetic.
     """
 
     values: Floats
 
     @classmethod
     def of(cls, values: Floats) -> Exact:
-        """Return the sum of numbers, (n,)."""
-        return cls(partials(values))
+        """Return the sum of numbers, (n,); OverflowError if it is beyond the largest number."""
+        held = np.empty(_MOST_PARTIALS)
+        count = _kernels.partials(np.ascontiguousarray(values, np.float64), held)
+        if count < 0:
+            raise OverflowError("numbers too large to add up")
+        return cls(held[:count].copy())
 
     def __add__(self, other: Exact) -> Exact:
         """Return the sum of both."""
-        return Exact(partials(np.concatenate((self.values, other.values))))
+        return Exact.of(np.concatenate((self.values, other.values)))
 
     @property
     def total(self) -> float:
         """The number that is nearest to the sum."""
-        return exact_sum(self.values)
+        return math.fsum(self.values.tolist())
 
     @property
     def fraction(self) -> Fraction:
@@ -73,15 +75,7 @@ class Exact:
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """Ids, each once, in no order: of two that are added all stay.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> first, second = pl.Series(["a", "b"]), pl.Series(["b"])
-    >>> (Distinct(first) + Distinct(second)).values.sort().to_list()
-    ['a', 'b']
-    """
+    """Ids, each once, in no order: of two that are added all stay."""
 
     values: pl.Series
 
@@ -94,50 +88,6 @@ _Sum: TypeAlias = "int | list[Any] | Int64 | csr_array[Any] | Exact | Largest | 
 Sums: TypeAlias = "Mapping[Any, _Sum]"
 """What parts add up to, by name or number: whole numbers (int, int64 arrays, or sparse matrices),
 exact sums, the largest of numbers, distinct ids, lists (joined in any order), or more of these."""
-
-
-def exact_sum(values: Floats) -> float:
-    """Return the exact sum of finite numbers, (n,), rounded once: `math.fsum` of an array.
-
-    Raises
-    ------
-    OverflowError
-        A sum is beyond the largest number.
-
-    Notes
-    -----
-    Source: Shewchuk 1997, Adaptive Precision Floating-Point Arithmetic.
-
-    Examples
-    --------
-    1e16 + 1 does not fit one number; the sum keeps it.
-
-    >>> exact_sum(np.array([1e16, 1.0, -1e16]))
-    1.0
-    """
-    return math.fsum(partials(values).tolist())
-
-
-def partials(values: Floats) -> Floats:
-    """Return a few numbers, (m,), that have the exact sum of finite numbers, (n,).
-
-    The partials of parts of the numbers, taken together, have the exact sum of all.
-
-    Raises
-    ------
-    OverflowError
-        A sum is beyond the largest number.
-
-    Examples
-    --------
-    >>> partials(np.array([1e16, 1.0, 1e16])).tolist()
-    [1.0, 2e+16]
-    """
-    held = np.empty(_MOST_PARTIALS)
-    count = _kernels.partials(np.ascontiguousarray(values, np.float64), held)
-    if count < 0:
-        raise OverflowError("numbers too large to add up")
-    return np.asarray(held[:count])
 
 
 def add(first: Sums, second: Sums) -> Sums:
@@ -206,22 +156,9 @@ def weight_slices(
 
 
 def rounded(slices: Mapping[str | int, Any], n: int) -> Floats:
-    """Return the numbers that are nearest to exact sums, of two as near the even one.
+    """Return the numbers, (n,), nearest to sums of `weight_slices`, of two as near the even one.
 
-    Parameters
-    ----------
-    slices : dict of int to int64 array, (n,)
-        As `weight_slices` gives them, or the sum of several such.
-
-    Returns
-    -------
-    float64 array, (n,)
-        Infinite where the sum is beyond the largest number.
-
-    Examples
-    --------
-    >>> rounded({-1: np.array([2**31, 0]), 0: np.array([3, 1])}, 2).tolist()
-    [3.5, 1.0]
+    A number is infinite where the sum is beyond the largest one.
     """
     keys = [int(key) for key in slices]
     first = min(keys, default=0)

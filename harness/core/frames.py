@@ -35,5 +35,7 @@ def _cell(name: str, kind: Any) -> pl.Expr:
 
 
 def _length(column: pl.Expr, kind: Any) -> pl.Expr:
+    if kind == pl.Binary:  # which need not be text
+        return column.bin.size().cast(pl.Int64).fill_null(0)
     text = column.cast(pl.String).str.len_bytes().cast(pl.Int64)
     return column.is_not_null().cast(pl.Int64) * _NUMBER if kind.is_numeric() else text.fill_null(0)

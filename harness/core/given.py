@@ -11,7 +11,6 @@ from harness.core.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-FRAMES = "a pandas, Polars or Arrow frame or a DuckDB relation"
 _PREFIX = "given:"
 
 
@@ -39,5 +38,5 @@ def shown(name: str) -> str:
 
 
 def no_file(name: str, step: str) -> UsageError:
-    """Return what to say of a frame or an object that an earlier process had."""
+    """Return the error for a frame or an object of an earlier process."""
     return UsageError(f'{shown(name)}: is a Python object, not a file; {step} in place of "{name}"')

@@ -39,13 +39,7 @@ def hashes_of(column: str) -> tuple[pl.Expr, pl.Expr]:
 
 
 class KeyTable:
-    """A hash table that grows.
-
-    Attributes
-    ----------
-    rows : uint64 array, (a power of 2, 2)
-        A row holds the first half of a key, and 32 bits of the second beside code + 1.
-    """
+    """A hash table that grows; `rows`, (a power of 2, 2), as `look_up` in _kernels.pxd has them."""
 
     def __init__(self, rows: UInt64 | None = None, count: int = 0) -> None:
         self.rows: UInt64 = np.zeros((_LEAST, 2), np.uint64) if rows is None else rows
@@ -88,21 +82,14 @@ class Encoder:
     def __init__(self) -> None:
         self._table = KeyTable()
         self._ids: list[pl.Series] = []
-        self._waiting: list[Lines] = []
+        self._waiting: list[Lines] = []  # to make a column takes its time
         self._held = 0
 
     def __len__(self) -> int:
         return len(self._table)
 
     def codes(self, ids: pl.Series, hashes: tuple[pl.Series, pl.Series]) -> Int32:
-        """Return the code of each id (none missing), an int32 array.
-
-        Parameters
-        ----------
-        ids : polars.Series
-        hashes : two polars.Series of uint64
-            What `hashes_of` gives for `ids`.
-        """
+        """Return the code of each id (none missing), an int32 array, by what `hashes_of` gives."""
         keys = np.column_stack([h.to_numpy() for h in hashes])
         return self.codes_of_keys(keys, ids.gather)
 
@@ -117,22 +104,21 @@ class Encoder:
         known = len(self)
         codes = self._table.codes(keys)
         first = np.empty(len(self) - known, np.int64)
-        if len(first) > 0:
-            _kernels.first_met(codes, known, first)
-            self._keep(texts(first))
-        return codes
-
-    def _keep(self, ids: pl.Series | Lines) -> None:
-        """Keep ids; lines wait until there are many, as to make a column takes its time."""
-        if not isinstance(ids, Lines) or (self._waiting and self._waiting[0].end != ids.end):
-            self._gather()
+        if len(first) == 0:
+            return codes
+        _kernels.first_met(codes, known, first)
+        ids = texts(first)
         if not isinstance(ids, Lines):
+            self._gather()
             self._ids.append(ids)
-            return
+            return codes
+        if self._waiting and self._waiting[0].end != ids.end:
+            self._gather()
         self._waiting.append(ids)
         self._held += len(ids.text)
         if self._held > _HELD:
             self._gather()
+        return codes
 
     def ids(self) -> pl.Series:
         """Return the id of every code, in code order."""
@@ -142,10 +128,7 @@ class Encoder:
         return pl.concat(self._ids) if self._ids else pl.Series(dtype=pl.String)
 
     def take(self) -> pl.Series:
-        """Return the ids of the codes since they were taken last, in code order, and forget them.
-
-        The codes stay.
-        """
+        """Return the ids of the codes since they were taken last, and forget these alone."""
         taken = self.ids()
         self._ids = []
         return taken

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import platform
+import re
+import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
-from harness.core import leftovers, unpacking
+from harness.core import unpacking
 from harness.core.errors import DataError, UsageError, printable
-from harness.core.unpacking import SENT, Cap, UnpackingError
+from harness.core.unpacking import SENT, Cap, Refused
 
 PACKED = (".gz", ".zip")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".data", ".parquet", ".jsonl", ".ndjson")
 
 
 def as_path(path: Any, what: str) -> Path:
-    """Return a path that a person gives, for messages of `what`.
-
-    Raises
-    ------
-    UsageError
-        It is something else.
-
-    Examples
-    --------
-    >>> as_path("exam.toml", "a config").name
-    'exam.toml'
-    """
+    """Return a path that a person gives; UsageError, for messages of `what`, if it is none."""
     if isinstance(path, (str, Path)):
         return Path(path)
     raise UsageError(f"found {type(path).__name__}, expected {what}; give its path")
@@ -118,22 +112,6 @@ def parts(path: Path) -> list[Path]:
     return files
 
 
-def free_beside(path: Path, what: str) -> Path:
-    """Return the name of a CSV file, not there yet, that says what it is of a table beside it.
-
-    Examples
-    --------
-    >>> free_beside(Path("gone/lists.v2.csv.gz"), "fixed").as_posix()
-    'gone/lists.v2-fixed.csv'
-    """
-    stem = path.name
-    for endings in (PACKED, _TABLE_SUFFIXES):
-        ending = Path(stem).suffix
-        stem = stem.removesuffix(ending) if ending.lower() in endings else stem
-    names = (f"{stem}-{what}{f'-{number}' if number > 1 else ''}.csv" for number in count(1))
-    return next(path.parent / name for name in names if not exists(path.parent / name))
-
-
 def refuse_twice(files: list[Path]) -> None:
     """Raise DataError where a file is there packed and unpacked."""
     there = set(files)
@@ -151,10 +129,24 @@ def is_hidden(name: str) -> bool:
 
 
 def _is_table(path: Path) -> bool:
-    if any(is_hidden(name) for name in path.parts):
-        return False
-    name = path.name.lower()
-    return name.removesuffix(".gz").removesuffix(".zip").endswith(_TABLE_SUFFIXES)
+    name = path.name.lower().removesuffix(".gz").removesuffix(".zip")
+    return name.endswith(_TABLE_SUFFIXES) and not any(map(is_hidden, path.parts))
+
+
+def free_beside(path: Path, what: str) -> Path:
+    """Return the name of a CSV file, not there yet, that says what it is of a table beside it.
+
+    Examples
+    --------
+    >>> free_beside(Path("gone/lists.v2.csv.gz"), "fixed").as_posix()
+    'gone/lists.v2-fixed.csv'
+    """
+    stem = path.name
+    for endings in (PACKED, _TABLE_SUFFIXES):
+        ending = Path(stem).suffix
+        stem = stem.removesuffix(ending) if ending.lower() in endings else stem
+    names = (f"{stem}-{what}{f'-{number}' if number > 1 else ''}.csv" for number in count(1))
+    return next(path.parent / name for name in names if not exists(path.parent / name))
 
 
 @contextmanager
@@ -171,11 +163,16 @@ def unpacked(path: Path, cap: Cap = SENT) -> Iterator[Path]:
     if path.suffix not in PACKED:
         yield path
         return
-    with leftovers.temporary_folder() as folder:
-        plain = folder / path.with_suffix("").name
+    with temporary_folder() as folder:
+        plain, kind = folder / path.with_suffix("").name, path.suffix.removeprefix(".")
         try:
-            _copy(path, plain, cap)
-        except UnpackingError as error:
+            with (
+                path.open("rb", buffering=0) as raw,
+                unpacking.content(raw, kind, path.stat().st_size, cap) as stream,
+                plain.open("wb") as target,
+            ):
+                shutil.copyfileobj(stream, target, 1 << 20)
+        except Refused as error:
             raise unusable(path, error, cap) from error
         except OSError as error:
             raise DataError(
@@ -185,33 +182,18 @@ def unpacked(path: Path, cap: Cap = SENT) -> Iterator[Path]:
         yield plain
 
 
-def _copy(packed: Path, plain: Path, cap: Cap) -> None:
-    kind = packed.suffix.removeprefix(".")
-    with packed.open("rb", buffering=0) as raw, plain.open("wb") as target:
-        source = cast(BinaryIO, raw)
-        with unpacking.content(source, kind, packed.stat().st_size, cap) as stream:
-            shutil.copyfileobj(stream, target, 1 << 20)
-
-
-def unusable(path: Path, error: UnpackingError, cap: Cap) -> DataError:
-    """Return the error for a file that cannot be unpacked."""
+def unusable(path: Path, error: Refused, cap: Cap) -> DataError:
+    """Return the error for a file of a table that cannot be read."""
     says = {
         "members": f"must contain exactly one file (found {error.value})",
         "large": f"unpacks to more than {error.value}; {cap.cure}",
         "damaged": f"cannot be unpacked: it is damaged ({error.value}); copy or write it again",
         "kind": f"cannot be read: it is {error.value}; give text in UTF-8, plain or in .gz or .zip",
+        "encoding": f"{error.value}; name another encoding, or save the file as UTF-8",
+        "endless": f"a line is longer than {error.value}; check the line ends",
     }
-    return DataError(f"{path}: {says[error.fault]}")
-
-
-def _refuse_special(out: Path) -> None:
-    """Raise UsageError where `out` is there and is no regular file: a device, a link, a folder."""
-    try:
-        kind = out.lstat().st_mode
-    except (OSError, ValueError):
-        return  # nothing is there, or it is told when it is written
-    if not stat.S_ISREG(kind):
-        raise UsageError(f"{out}: exists and is not a regular file; name another file")
+    otherwise = "cannot be opened; check its name and permissions"
+    return DataError(f"{path}: {says.get(error.fault, otherwise)}")
 
 
 def refuse_overwriting(
@@ -230,18 +212,20 @@ def refuse_overwriting(
         Whether a file that is there is one that the command makes, so that it may be replaced, and
         what it is called; by default nothing is replaced.
     force : bool, optional
-        Whether a person has said that any file may be replaced; None: there is no such option.
+        Whether any file may be replaced; None: there is no such option.
     """
-    with suppress(OSError, ValueError):  # a name that no file can have is told when it is written
-        for path in (Path(name) for name in read if name is not None):
-            if path.exists() and out.exists() and out.samefile(path):
-                raise UsageError(
-                    f"{out}: is an input of this command; name another file for the output"
-                )
-    _refuse_special(out)
-    if force or not exists(out):
-        return
-    if is_own is not None and (out.stat().st_size == 0 or is_own(out)):
+    try:
+        state = out.lstat()
+    except (OSError, ValueError):
+        return  # nothing is there, or writing it says what is wrong
+    for path in (Path(name) for name in read if name is not None):
+        if exists(path) and exists(out) and out.samefile(path):
+            raise UsageError(
+                f"{out}: is an input of this command; name another file for the output"
+            )
+    if not stat.S_ISREG(state.st_mode):  # a device, a link, a folder
+        raise UsageError(f"{out}: exists and is not a regular file; name another file")
+    if force or (is_own is not None and (state.st_size == 0 or is_own(out))):
         return
     kind = f" and is not a {what}" if what else ""
     cure = "name another file, or remove it"
@@ -264,18 +248,13 @@ def written(path: Path, cure: str = "") -> Iterator[None]:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary name beside `path`; it takes the name `path` only when all went well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for abandoned in leftovers.of_dead(path, "part"):
-        abandoned.unlink(missing_ok=True)
-    temporary = leftovers.beside(path, "part")
-    try:
+    """Yield a temporary name; the file takes the name `path` only when all went well."""
+    with scratch_folder(path) as folder:
+        temporary = folder / "file"
         yield temporary
         with temporary.open("rb+") as handle:
             os.fsync(handle.fileno())
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -283,21 +262,83 @@ def whole_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside `path` that replaces it only when all went well."""
     with scratch_folder(path) as temporary:
         yield temporary
-        with alone(path.parent):
-            exchange(temporary, path)
+        exchange(temporary, path)
 
 
 @contextmanager
 def scratch_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder beside `path` for what this process writes meanwhile; it goes afterwards."""
+    """Yield a folder beside `path` for what this process writes meanwhile; it goes afterwards.
+
+    What killed processes left beside `path` goes too; a folder that they put aside comes back.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    _tidy(path)
-    temporary = leftovers.beside(path, "part")
+    for abandoned in _of_dead(path.parent, rf"\.{re.escape(_label(path))}\.{_OWNER}\.\w+\.\w+"):
+        with alone(path.parent), suppress(OSError):  # another process was faster
+            if abandoned.suffix == ".old" and not path.exists():
+                abandoned.replace(path)
+            else:
+                shutil.rmtree(abandoned)
+    temporary = beside(path, "part")
     temporary.mkdir()
     try:
         yield temporary
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a temporary folder; remove those that killed processes left first."""
+    for abandoned in _of_dead(Path(tempfile.gettempdir()), rf"harness-{_OWNER}-\w+"):
+        shutil.rmtree(abandoned, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"harness-{owner()}-") as folder:
+        yield Path(folder)
+
+
+_OWNER = r"(?P<process>\d{1,9})-(?P<machine>[0-9a-f]{8})"
+_LONGEST = 150
+
+
+def owner() -> str:
+    """Return what tells this process from others of this machine, or container."""
+    where = platform.node()
+    with suppress(OSError):  # numbers of processes mean the same within it
+        where += f" {Path('/proc/self/ns/pid').stat().st_ino}"
+    return f"{os.getpid()}-{hashlib.sha256(where.encode()).hexdigest()[:8]}"
+
+
+def beside(path: Path, end: str) -> Path:
+    """Return a free hidden name beside `path` that tells of this process.
+
+    It is absolute, as Polars takes a "~" at the start of a name for the user's folder.
+    """
+    name = f".{_label(path)}.{owner()}.{secrets.token_hex(4)}.{end}"
+    return path.absolute().with_name(name)
+
+
+def _label(path: Path) -> str:
+    if len(path.name.encode()) <= _LONGEST:
+        return path.name
+    return hashlib.sha256(path.name.encode()).hexdigest()[:32]
+
+
+def _of_dead(folder: Path, pattern: str) -> Iterator[Path]:
+    """Yield the folders of such names whose processes, of this user and machine, are gone."""
+    with suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208 - there may be thousands, and few are ours
+            match, path = re.fullmatch(pattern, name), Path(folder, name)
+            if match is None or not owner().endswith(match["machine"]) or path.is_symlink():
+                continue
+            import psutil  # slow to import
+
+            with suppress(OSError):  # another has removed it
+                is_mine = os.name != "posix" or path.stat().st_uid == os.geteuid()
+                if is_mine and not psutil.pid_exists(int(match["process"])):
+                    yield path
+
+
+_FULL = (os.strerror(errno.ENOSPC), "Not enough free space", " requested and ")
+"""What Polars says of a full disk, and NumPy, which gives no number."""
 
 
 @contextmanager
@@ -312,20 +353,6 @@ def told_if_full(folder: Path, more: str) -> Iterator[None]:
         if not full and not any(words in str(error) for words in _FULL):
             raise
         raise DataError(f"{folder}: the disk is full; {more}") from error
-
-
-_FULL = (os.strerror(errno.ENOSPC), "Not enough free space", " requested and ")
-"""What Polars says of a full disk, and NumPy, which gives no number."""
-
-
-def _tidy(path: Path) -> None:
-    """Remove what killed processes left beside a folder; one that was put aside comes back."""
-    for abandoned in leftovers.of_dead(path, "part|old"):
-        with alone(path.parent):
-            if abandoned.suffix == ".part" or path.exists():
-                shutil.rmtree(abandoned, ignore_errors=True)
-            else:
-                abandoned.replace(path)
 
 
 @contextmanager
@@ -345,11 +372,14 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def exchange(temporary: Path, path: Path) -> None:
-    """Give a folder the name `path`, and remove the one that had it; call it within `alone`."""
-    if path.is_file() or path.is_symlink():
-        raise FileExistsError(f"{path} is no folder")
-    if path.exists():
-        old = leftovers.beside(path, "old")
+    """Give a folder the name `path`, and remove the one that had it."""
+    with alone(path.parent):
+        if path.is_file() or path.is_symlink():
+            raise FileExistsError(f"{path} is no folder")
+        if not path.exists():
+            temporary.replace(path)
+            return
+        old = beside(path, "old")
         path.replace(old)
         try:
             temporary.replace(path)
@@ -357,5 +387,3 @@ def exchange(temporary: Path, path: Path) -> None:
             old.replace(path)
             raise
         shutil.rmtree(old, ignore_errors=True)
-    else:
-        temporary.replace(path)

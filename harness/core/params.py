@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time
+from typing import Any
 
 from harness.core.errors import in_toml
 
@@ -20,54 +21,49 @@ class ParameterError(ValueError):
 def require_above(low: float, **parameters: object) -> None:
     """Raise ParameterError where a parameter is no number above `low`.
 
-    Examples
-    --------
     >>> require_above(0, window_days=7)
     >>> require_above(0, window_days=0)
     Traceback (most recent call last):
     harness.core.params.ParameterError: window_days is 0; expected a number above 0
     """
-    for name, value in parameters.items():
-        if not is_number(value) or not value > low:  # type: ignore[operator]
-            raise ParameterError(f"{name} is {in_toml(value)}; expected a number above {low:g}")
+    _require(parameters, lambda v: is_number(v) and v > low, f"expected a number above {low:g}")
 
 
 def require_from(low: float, most: float = math.inf, **parameters: object) -> None:
     """Raise ParameterError where a parameter is no number from `low` up, or to `most`."""
-    for name, value in parameters.items():
-        if not is_number(value) or not low <= value <= most:  # type: ignore[operator]
-            wanted = f", {low:g} or more" if most == math.inf else f" from {low:g} to {most:g}"
-            raise ParameterError(f"{name} is {in_toml(value)}; expected a number{wanted}")
+    wanted = f", {low:g} or more" if most == math.inf else f" from {low:g} to {most:g}"
+    _require(parameters, lambda v: is_number(v) and low <= v <= most, f"expected a number{wanted}")
 
 
 def require_whole(low: int, **parameters: object) -> None:
     """Raise ParameterError where a parameter is no whole number from `low` up."""
-    for name, value in parameters.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < low:
-            raise ParameterError(
-                f"{name} is {in_toml(value)}; expected a whole number, {low} or more"
-            )
+
+    def is_right(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= low
+
+    _require(parameters, is_right, f"expected a whole number, {low} or more")
 
 
 def require_flag(**parameters: object) -> None:
     """Raise ParameterError where a parameter is neither true nor false."""
-    for name, value in parameters.items():
-        if not isinstance(value, bool):
-            raise ParameterError(f"{name} is {in_toml(value)}; expected true or false")
+    _require(parameters, lambda value: isinstance(value, bool), "expected true or false")
 
 
 def require_choice(choices: Sequence[str], **parameters: object) -> None:
     """Raise ParameterError where a parameter is none of the choices.
 
-    Examples
-    --------
     >>> require_choice(["item", "candidate"], neighbours_of="user")
     Traceback (most recent call last):
     harness.core.params.ParameterError: neighbours_of is 'user'; allowed: item, candidate
     """
+    allowed = f"allowed: {', '.join(choices)}"
+    _require(parameters, lambda v: isinstance(v, str) and v in choices, allowed)
+
+
+def _require(parameters: dict[str, Any], is_right: Callable[[Any], bool], expected: str) -> None:
     for name, value in parameters.items():
-        if not isinstance(value, str) or value not in choices:
-            raise ParameterError(f"{name} is {in_toml(value)}; allowed: {', '.join(choices)}")
+        if not is_right(value):
+            raise ParameterError(f"{name} is {in_toml(value)}; {expected}")
 
 
 def require_texts(**parameters: object) -> None:
@@ -87,8 +83,6 @@ def is_number(value: object) -> bool:
 def is_plain(value: object) -> bool:
     """Return whether a config can hold a value, and so may a record of it.
 
-    Examples
-    --------
     >>> is_plain([1, {"a": "b"}]), is_plain(None), is_plain({1: "b"})
     (True, False, False)
     """
@@ -100,13 +94,7 @@ def is_plain(value: object) -> bool:
 
 
 def require_models(models: object, most: int | None = None) -> None:
-    """Raise ParameterError where a model's parameter `models` is no list of recommenders.
-
-    Parameters
-    ----------
-    most : int, optional
-        How many there may be.
-    """
+    """Raise ParameterError where a model's `models` is no list of recommenders, or of too many."""
     recommenders = list(models) if isinstance(models, (list, tuple)) else [models]
     for model in recommenders:
         if not all(callable(getattr(model, method, None)) for method in ("fit", "recommend")):

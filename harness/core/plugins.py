@@ -11,7 +11,6 @@ import pkgutil
 import shlex
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -19,10 +18,10 @@ from typing import Any, Literal
 from harness.core.errors import NotCompiledError, UsageError, suggest
 from harness.core.sources import BESIDE, source_file, watch_imports
 
-_FORMS = {
-    "class": 'use = "{}" is not an import path; expected "module:Class", such as "my_model:Model"',
-    "function": 'is not an import path; expected "module:function", such as "my_metrics:early"',
-    "layout": 'is not an import path; expected "module:name", such as "my_layout:Shop"',
+_EXAMPLES = {
+    "class": '"module:Class", such as "my_model:Model"',
+    "function": '"module:function", such as "my_metrics:early"',
+    "layout": '"module:name", such as "my_layout:Shop"',
 }
 
 
@@ -30,25 +29,16 @@ def load(owner: str, use: str, folder: Path, kind: Literal["class", "function", 
     """Return the class, function or layout that ``module:name`` names.
 
     A file ``module.py`` in `folder`, the config's own, is taken before an installed module; a
-    ``path/to/module.py:name`` names any file.
-
-    Parameters
-    ----------
-    owner : str
-        What names it, for the message.
-
-    Raises
-    ------
-    UsageError
-        No such module or name; the message has the nearest valid one.
+    ``path/to/module.py:name`` names any file. `owner` names it in the message of a UsageError: no
+    such module or name.
     """
-    module_name, colon, attribute = use.rpartition(":")
-    if not (module_name and colon and attribute):
-        raise UsageError(f"{owner}: {_FORMS[kind].format(use)}")
+    module_name, _, attribute = use.rpartition(":")
+    if not (module_name and attribute):
+        raise UsageError(f'{owner}: "{use}" is not an import path; expected {_EXAMPLES[kind]}')
     module = _module(owner, module_name, folder)
     loaded = getattr(module, attribute, None)
     if loaded is None or not (callable(loaded) or kind == "layout"):
-        there = _THERE[kind](module)
+        there = _names_in(module, kind)
         hint = suggest(attribute, there) if there else f"it defines no {kind}"
         raise UsageError(f'{owner}: {module_name} has no {kind} "{attribute}"; {hint}')
     return loaded
@@ -153,17 +143,11 @@ def _neighbours(module_name: str, folder: Path) -> list[str]:
     return [f"{package}.{m.name}" for m in pkgutil.iter_modules(paths)]
 
 
-def _defined_in(module: ModuleType, kind: Callable[[object], bool]) -> list[str]:
-    return [
-        name
-        for name, value in vars(module).items()
-        if kind(value) and value.__module__ == module.__name__
-    ]
-
-
-_THERE: dict[str, Callable[[ModuleType], list[str]]] = {
-    "class": lambda module: _defined_in(module, inspect.isclass),
-    "function": lambda module: _defined_in(module, inspect.isfunction),
-    "layout": lambda module: [name for name in vars(module) if not name.startswith("_")],
-}
-"""The names that may be meant in a module."""
+def _names_in(module: ModuleType, kind: str) -> list[str]:
+    """Return the names that may be meant in a module."""
+    names = [name for name in vars(module) if not name.startswith("_")]
+    if kind == "layout":
+        return names
+    is_kind = inspect.isclass if kind == "class" else inspect.isfunction
+    values = [(name, getattr(module, name)) for name in names]
+    return [name for name, v in values if is_kind(v) and v.__module__ == module.__name__]

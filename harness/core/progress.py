@@ -12,17 +12,14 @@ from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Event, RLock, Thread
-from weakref import WeakSet
 
 _log = logging.getLogger(__name__)
 
 FIRST, AGAIN, PLAIN = 1.0, 0.5, 10.0
 """Seconds to the first drawing at a terminal, and to the next; and between plain lines."""
 _CLEAR = "\r\x1b[K"
-_SPARE = 3
-"""Columns that stay free: a terminal shows ^C there."""
-_BAR = " " * 8
-"""The shortest bar."""
+_SPARE, _BAR, _TEXT = 3, 18, 8
+"""Columns that stay free, as a terminal shows ^C there, and that a bar and a text need."""
 
 
 @dataclass(eq=False)
@@ -56,21 +53,21 @@ class Line:
 
     def __init__(self) -> None:
         self._stages, self._drawn, self._unfinished = list[Stage](), False, False
-        self._lock, self._ended = RLock(), Event()
+        self._lock, self.ended = RLock(), Event()
         self.handle: int | None = None  # of standard error, if its buffer waits for this line
-        _lines.add(self)
 
-    def begin(self, stage: Stage) -> None:
-        """Add a stage within the others."""
+    @contextmanager
+    def during(self, stage: Stage) -> Iterator[None]:
+        """Show a stage within the others; the line goes with the last one."""
         with self._lock:
             self._stages.append(stage)
-
-    def end(self, stage: Stage) -> None:
-        """Take a stage away; the line goes with the last one."""
-        with self._lock:
-            self._stages.remove(stage)
-            if not self._stages:
-                self._clear()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stages.remove(stage)
+                if not self._stages:
+                    self._clear()
 
     @contextmanager
     def above(self, text: bytes) -> Iterator[None]:
@@ -83,7 +80,7 @@ class Line:
     def draw_until_ended(self) -> None:
         """Draw the line again and again, by the clock."""
         wait, again = (FIRST, AGAIN) if sys.stderr.isatty() else (PLAIN, PLAIN)
-        while not self._ended.wait(wait):
+        while not self.ended.wait(wait):
             from rich.cells import cell_len  # noqa: F401 - slow, and not to be waited for
             from tqdm import tqdm  # noqa: F401
 
@@ -97,13 +94,16 @@ class Line:
             if not self._stages or not _log.isEnabledFor(logging.WARNING):
                 return
             if not sys.stderr.isatty():
-                self._write(self._shown(None) + "\n")
+                self._write(f"{self._shown()}\n")
             elif not self._unfinished:  # else it is a line of others, such as a bar of a model's
-                self._write(_CLEAR + self._shown(_columns() - _SPARE))
+                width = 80
+                with suppress(OSError, ValueError):
+                    width = os.get_terminal_size(sys.stderr.fileno()).columns
+                self._write(_CLEAR + self._shown(width - _SPARE))
                 self._drawn = True
 
-    def _shown(self, width: int | None) -> str:
-        """Return the line. Where room is short, it leaves out the bar, then the time left."""
+    def _shown(self, width: int | None = None) -> str:
+        """Return the line. Where room is short, the bar goes first, then letters of the text."""
         from rich.cells import cell_len
         from tqdm import tqdm  # slow to import
 
@@ -115,29 +115,23 @@ class Line:
             f"{s.text} {min(s.count + 1, s.total):,.0f} of {s.total:,.0f}" if s.total else s.text
             for s in outer  # the one that is being done
         ]
-        text, seconds = "  ".join([*texts, stage.text]), f"  {_duration(elapsed)}"
-        amount = f"  {done:,.0f}{stage.unit}" if done else ""
-        endings = [amount]
+        minutes, rest = divmod(round(elapsed), 60)
+        text = "  ".join([*texts, stage.text])
+        seconds = f"  {minutes} min {rest} s" if minutes else f"  {rest} s"
+        amount, bar = f"  {done:,.0f}{stage.unit}" if done else "", ""
         if stage.total:
             amount = f"  {done:,.0f} of {stage.total:,.0f}{stage.unit}"
-            left = ", {remaining} left" if done else ""
-            endings = [f"  {{percentage:3.0f}} % |{{bar}}|{amount}{left}", amount + left, amount]
-        if width is None:
-            ending = endings[-2] if len(endings) > 1 else amount
-        else:
-            room = width - cell_len(text + seconds)
-            least = {end: end.format(percentage=0, bar=_BAR, remaining="00:00") for end in endings}
-            ending = next((end for end in endings if len(least[end]) <= room), "")
-            text = shortened([text], max(width - cell_len(seconds + least.get(ending, "")), 8))[0]
-        meter: str = tqdm.format_meter(
-            n=done,
-            total=stage.total or 0,
-            elapsed=elapsed,
-            ncols=width,
-            prefix=text + seconds,
-            bar_format="{desc}" + ending,
-        )
-        return meter.rstrip()
+        if stage.total and done:
+            remaining = elapsed * (stage.total / done - 1)
+            amount += f", {tqdm.format_interval(remaining)} left"
+        if width is not None:
+            amount = amount if cell_len(seconds + amount) + _TEXT <= width else ""
+            text = shortened([text], max(width - cell_len(seconds + amount), _TEXT))[0]
+            room = width - cell_len(text + seconds + amount)
+            if stage.total and room >= _BAR:
+                form = "  {percentage:3.0f} % |{bar}|"
+                bar = tqdm.format_meter(done, stage.total, elapsed, ncols=room, bar_format=form)
+        return f"{text}{seconds}{bar}{amount}"
 
     def _clear(self) -> None:
         if self._drawn:
@@ -154,26 +148,11 @@ class Line:
                 os.write(self.handle, text.encode(sys.stderr.encoding or "utf-8", "replace"))
 
     def forget(self) -> None:
-        """Drop all stages: a forked process has this line, but no thread that draws it."""
+        """Be of no use: a forked process has this line, but no thread that draws it."""
         self._lock, self._drawn = RLock(), False
-        self._stages.clear()
-
-    def stop(self) -> None:
-        """End the thread that draws."""
-        self._ended.set()
 
 
 _line = ContextVar[Line | None]("line", default=None)
-_lines = WeakSet[Line]()
-
-
-def _forget() -> None:
-    for line in _lines:
-        line.forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
 
 
 @contextmanager
@@ -186,27 +165,23 @@ def shown(wanted: bool = True) -> Iterator[Line]:
     if not wanted or line is _line.get():
         yield line
         return
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=line.forget)
     Thread(target=line.draw_until_ended, name="progress", daemon=True).start()
     token = _line.set(line)
     try:
         yield line
     finally:
         _line.reset(token)
-        line.stop()
+        line.ended.set()
 
 
 @contextmanager
 def doing(text: str, total: float | None = None, unit: str = "") -> Iterator[Stage]:
     """Show what is being done within the block; yield the stage that counts its `total` steps."""
     line, stage = _line.get(), Stage(text, total, unit)
-    if line is None:
+    with nullcontext() if line is None else line.during(stage):
         yield stage
-        return
-    line.begin(stage)
-    try:
-        yield stage
-    finally:
-        line.end(stage)
 
 
 class Observer:
@@ -235,16 +210,3 @@ def stopwatch() -> Callable[[], str]:
     """Start a stopwatch; return a function that reads it, such as ``1.2 s``."""
     start = time.perf_counter()
     return lambda: f"{time.perf_counter() - start:.1f} s"
-
-
-def _columns() -> int:
-    """Return the columns of the terminal that standard error is."""
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns
-    except (OSError, ValueError):
-        return 80
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -29,7 +29,7 @@ Record = Mapping[str, Sequence[str]]
 
 
 class UnknownSourceError(Exception):
-    """It is not certain what was imported; the message says of which file."""
+    """It is not certain what was imported from a file."""
 
 
 def _process_start() -> int:
@@ -156,15 +156,8 @@ def digest_of(path: Path) -> str:
 @cache
 def own_code() -> str:
     """Return what tells our own source: a checkout and what was built between have no version."""
-    stamps: object = None
-    if is_installed(OURS[0]):
-        from importlib.metadata import PackageNotFoundError, distribution  # slow to import
-
-        with suppress(PackageNotFoundError):  # of a copy
-            stamps = distribution("submission-harness").read_text("RECORD")  # a digest of each file
-    if not stamps:
-        files = [path for folder in OURS for path in folder.rglob("*.*")]
-        files = sorted(path for path in files if path.suffix in {".py", ".so"} and path.is_file())
-        status = {str(path): path.stat() for path in files}
-        stamps = [(path, now.st_size, now.st_mtime_ns) for path, now in status.items()]
+    paths = [path for folder in OURS for path in folder.rglob("*.*")]
+    paths = sorted(path for path in paths if path.suffix in {".py", ".so"} and path.is_file())
+    status = [(str(path), path.stat()) for path in paths]
+    stamps = [(path, now.st_size, now.st_mtime_ns) for path, now in status]
     return hashlib.sha256(repr(stamps).encode()).hexdigest()

@@ -12,16 +12,14 @@ from typing import TypeAlias, TypeVar
 from harness.core.exact_sum import Sums, add
 
 Part = TypeVar("Part")
-Step: TypeAlias = Callable[[Part], Sums]
-"""What is added up over the parts: a function of one of them."""
-Total: TypeAlias = Callable[[Step[Part]], Sums]
-"""What adds a step up over all parts."""
+Total: TypeAlias = Callable[[Callable[[Part], Sums]], Sums]
+"""What adds a step, a function of one part, up over all parts."""
 
 
 def of_parts(parts: Callable[[], Iterable[Part]]) -> Total[Part]:
     """Return what adds up over parts that are at hand one after the other, as often as called."""
 
-    def total(step: Step[Part]) -> Sums:
+    def total(step: Callable[[Part], Sums]) -> Sums:
         nothing: Sums = {}
         return reduce(add, map(step, parts()), nothing)
 

@@ -16,7 +16,6 @@ from harness.core.errors import printable
 
 if TYPE_CHECKING:
     import pandas as pd
-_Line = TypeVar("_Line")
 Record = TypeVar("Record")
 Kind = Literal["number", "name", "words", "whole"]
 _LATEX = str.maketrans(
@@ -27,51 +26,29 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Column(Generic[Record]):
-    """A column of a table: its title, and what of a record it shows.
-
-    Attributes
-    ----------
-    kind : str
-        ``number``; ``name``, which a terminal may cut in the middle; ``words``, which it breaks
-        into lines; or ``whole``, such as a path that is to be copied.
-    firm : bool
-        Whether it stays while another can be left out.
-    first_out : bool
-        Whether it is left out before those that are not.
-    """
+    """A column of a table: its title, and what of a record it shows."""
 
     title: str
     cell: Callable[[Record], str] = field(compare=False)
-    kind: Kind = "number"
-    firm: bool = False
+    kind: Kind = "number"  # a name may be cut, words broken into lines; a path is whole
+    firm: bool = False  # it stays while another can be left out
     first_out: bool = False
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is printed: cells are text already.
-
-    Attributes
-    ----------
-    kept : int
-        How many columns names are cut for before one is left out; the last are left out first.
-    styles : mapping
-        Colours, on a terminal, of the cells that say a word, alone or behind a comma.
-    """
+    """What is printed: cells are text already."""
 
     columns: Sequence[Column[Any]]
     rows: list[list[str]]
     heading: list[str] = field(default_factory=list)
     footing: list[str] = field(default_factory=list)
-    kept: int = 5
     styles: Mapping[str, str] = field(default_factory=dict)
+    """Colours, on a terminal, of the cells that say a word, alone or behind a comma."""
 
     @classmethod
     def of(
-        cls,
-        records: Iterable[Record],
-        columns: Sequence[Column[Record]],
-        **attributes: Any,
+        cls, records: Iterable[Record], columns: Sequence[Column[Record]], **attributes: Any
     ) -> Self:
         """Return the sheet of some columns with a row a record; `attributes` are the others."""
         rows = [[column.cell(record) for column in columns] for record in records]
@@ -91,76 +68,42 @@ class Sheet:
         return [column.title for column in self.columns]
 
     @property
-    def words(self) -> set[int]:
-        """The columns that stand to the left; the others are numbers."""
-        return {i for i, column in enumerate(self.columns) if column.kind != "number"}
+    def sides(self) -> list[Literal["left", "right"]]:
+        """Where the cells of each column stand."""
+        return ["right" if column.kind == "number" else "left" for column in self.columns]
 
 
 def plain(sheet: Sheet) -> str:
     """Return the sheet as text for a file or a pipe."""
     from rich.cells import cell_len  # some letters take two columns
 
-    cells = [sheet.titles, *sheet.rows]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-
-    def padded(column: Column[Any], cell: str, width: int) -> str:
-        room = " " * (width - cell_len(cell))
-        return room + cell if column.kind == "number" else cell + room
-
-    table = ["  ".join(map(padded, sheet.columns, row, widths)).rstrip() for row in cells]
-    return "\n".join(spaced([sheet.heading, table, sheet.footing], ""))
+    columns = []
+    for side, cells in zip(sheet.sides, zip(sheet.titles, *sheet.rows, strict=True), strict=True):
+        width = max(map(cell_len, cells))
+        rooms = [" " * (width - cell_len(cell)) for cell in cells]
+        padded = (
+            zip(rooms, cells, strict=True) if side == "right" else zip(cells, rooms, strict=True)
+        )
+        columns.append(map("".join, padded))
+    table = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+    return _blocks(sheet.heading, table, sheet.footing)
 
 
 def markdown(sheet: Sheet) -> str:
     """Return the sheet as a Markdown table between its lines."""
-    rule = ["--:" if column.kind == "number" else ":--" for column in sheet.columns]
-    lines = [f"| {' | '.join(map(_escaped, row))} |" for row in (sheet.titles, rule, *sheet.rows)]
+    titles, *rows = [
+        [_as_text(cell).replace("|", "\\|") for cell in row] for row in (sheet.titles, *sheet.rows)
+    ]
+    rule = ["--:" if side == "right" else ":--" for side in sheet.sides]
     heading, footing = (
         [f"{_as_text(line)}  " for line in part] for part in (sheet.heading, sheet.footing)
     )
-    return "\n".join(spaced([heading, lines, footing], ""))
+    return _blocks(heading, [f"| {' | '.join(row)} |" for row in (titles, rule, *rows)], footing)
 
 
-def latex(sheet: Sheet) -> str:
-    """Return the sheet as a LaTeX table (package booktabs) below its lines, which are comments."""
-    import pandas as pd
-
-    sides = "".join("r" if column.kind == "number" else "l" for column in sheet.columns)
-    frame = pd.DataFrame(sheet.rows, columns=sheet.titles)
-    table = frame.to_latex(index=False, escape=True, column_format=sides)
-    table = table.translate(_LATEX).rstrip()
-    return "\n".join([*(f"% {line}" for line in (*sheet.heading, *sheet.footing)), table])
-
-
-def html(sheet: Sheet) -> str:
-    """Return the sheet as an HTML table between its lines, every text escaped."""
-    from html import escape
-
-    def row(cells: list[str], tag: str) -> str:
-        sides = ["right" if column.kind == "number" else "left" for column in sheet.columns]
-        return "".join(
-            f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>'
-            for side, cell in zip(sides, cells, strict=True)
-        )
-
-    lines = [f"<thead><tr>{row(sheet.titles, 'th')}</tr></thead>", "<tbody>"]
-    lines += [f"<tr>{row(cells, 'td')}</tr>" for cells in sheet.rows]
-    above, below = (
-        [f"<pre>{escape(chr(10).join(part))}</pre>"] if part else []
-        for part in (sheet.heading, sheet.footing)
-    )
-    return "\n".join([*above, "<table>", *lines, "</tbody>", "</table>", *below])
-
-
-def spaced(parts: list[list[_Line]], empty: _Line) -> list[_Line]:
-    """Return the lines of all parts, an empty line between two."""
-    filled = [part for part in parts if part]
-    return [line for i, part in enumerate(filled) for line in ([empty] if i else []) + part]
-
-
-def _escaped(cell: str) -> str:
-    """Return a Markdown cell whose bars end no column, even behind a backslash."""
-    return _as_text(cell).replace("|", "\\|")
+def _blocks(*parts: Sequence[str]) -> str:
+    """Return lines with an empty one between two parts."""
+    return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 _MARKUP = re.compile(r"[\\`*~\[\]]|\b_|_\b|(?<!\w)_")
@@ -172,14 +115,42 @@ def _as_text(line: str) -> str:
     return _MARKUP.sub(r"\\\g<0>", line).replace("<", "&lt;").replace(">", "&gt;")
 
 
+def latex(sheet: Sheet) -> str:
+    """Return the sheet as a LaTeX table (package booktabs) below its lines, which are comments."""
+    import pandas as pd
+
+    frame = pd.DataFrame(sheet.rows, columns=sheet.titles)
+    sides = "".join(side[0] for side in sheet.sides)
+    table = frame.to_latex(index=False, escape=True, column_format=sides)
+    table = table.translate(_LATEX).rstrip()
+    return "\n".join([*(f"% {line}" for line in (*sheet.heading, *sheet.footing)), table])
+
+
+def html(sheet: Sheet) -> str:
+    """Return the sheet as an HTML table between its lines, every text escaped."""
+    from html import escape
+
+    def row(cells: list[str], tag: str) -> str:
+        sides = zip(sheet.sides, map(escape, cells), strict=True)
+        row = (f'<{tag} style="text-align: {side}">{cell}</{tag}>' for side, cell in sides)
+        return f"<tr>{''.join(row)}</tr>"
+
+    def lines(part: list[str]) -> list[str]:
+        return [f"<pre>{escape(chr(10).join(part))}</pre>"] if part else []
+
+    head = f"<thead>{row(sheet.titles, 'th')}</thead>"
+    body = ["<tbody>", *(row(cells, "td") for cells in sheet.rows), "</tbody>"]
+    return "\n".join(
+        [*lines(sheet.heading), "<table>", head, *body, "</table>", *lines(sheet.footing)]
+    )
+
+
 MISSING = "–"
 
 
 def digits_of(values: Iterable[float]) -> int:
     """Return decimals enough to tell the smallest value from 0, at least 4 and at most 7.
 
-    Examples
-    --------
     >>> digits_of([0.05, 0.0039]), digits_of([0.05, -0.00004]), digits_of([0])
     (4, 6, 4)
     """
@@ -190,14 +161,9 @@ def digits_of(values: Iterable[float]) -> int:
     return digits
 
 
-def number(value: float | None, digits: int) -> str:
-    """Return a number with so many decimals; nothing for None."""
-    return "" if value is None else f"{value:.{digits}f}"
-
-
-def signed(value: float | None, digits: int) -> str:
-    """Return a number with its sign."""
-    return "" if value is None else f"{value:+.{digits}f}"
+def number(value: float | None, digits: int, sign: Literal["", "+"] = "") -> str:
+    """Return a number with so many decimals, and with its sign if you ask; nothing for None."""
+    return "" if value is None else f"{value:{sign}.{digits}f}"
 
 
 def ends(bounds: tuple[float, float] | None, digits: int) -> str:
@@ -208,8 +174,6 @@ def ends(bounds: tuple[float, float] | None, digits: int) -> str:
 def lift(times: float | None) -> str:
     """Return how many times chance a mean is; a dash where chance has a mean of 0.
 
-    Examples
-    --------
     >>> lift(12.345), lift(12345.6), lift(None)
     ('12.3', '12,346', '–')
     """
@@ -221,8 +185,6 @@ def lift(times: float | None) -> str:
 def percent(share: float) -> str:
     """Return a share of 1 as per cent: whole above ten, else with a decimal.
 
-    Examples
-    --------
     >>> percent(0.4079), percent(0.0005), percent(0.00004), percent(0), percent(0.9996)
     ('41 %', '0.1 %', '<0.1 %', '0 %', '>99.9 %')
     """
@@ -237,8 +199,6 @@ def percent(share: float) -> str:
 def p_value(p: float | None) -> str:
     """Return a p value; below 0.0001 only that it is.
 
-    Examples
-    --------
     >>> p_value(0.00002), p_value(0.04321), p_value(None)
     ('<0.0001', '0.0432', '–')
     """
@@ -250,8 +210,6 @@ def p_value(p: float | None) -> str:
 def low_high(bounds: tuple[float, float] | None, prefix: str = "") -> dict[str, float | None]:
     """Return an interval as two figures of a record, their names behind a prefix.
 
-    Examples
-    --------
     >>> low_high((0.1, 0.3)), low_high(None, "MAP@12 ")
     ({'low': 0.1, 'high': 0.3}, {'MAP@12 low': None, 'MAP@12 high': None})
     """
@@ -294,8 +252,6 @@ def document(record: object) -> dict[str, Any]:
 def json_value(value: Any) -> Any:
     """Return a value of a config as JSON has it: dates and infinite numbers are text.
 
-    Examples
-    --------
     >>> from datetime import date
     >>> json_value({"days": [7, float("inf")], "since": date(2020, 1, 2), "of": None})
     {'days': [7, 'inf'], 'since': '2020-01-02', 'of': None}

@@ -6,14 +6,16 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, cast
+
+from harness.core.errors import HarnessError
 
 RATIO = 200
 """How many times as large as the file its content may be; text seldom packs better than 20."""
-_PACKED, _CHUNK = 1 << 16, 1 << 20
+_PACKED = 1 << 16
 _DIRECTORY = 1 << 20
 """Bytes that the list of a zip's members may have: it is held in memory."""
 _MEMBERS, _MEMBER = 1 << 14, 1 << 10
@@ -23,38 +25,31 @@ _GZIP = 31
 _MAGIC = {b"\x1f\x8b": "gz", b"PK": "zip"}
 PARQUET = b"PAR1"
 """What a Parquet file begins and ends with."""
-_UNREADABLE = (
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What reading a damaged archive raises."""
+_DAMAGED = (EOFError, zipfile.BadZipFile, zlib.error)
+_NO_ARCHIVE = (*_DAMAGED, LookupError, OSError, RuntimeError, ValueError, struct.error)
+"""What opening a damaged archive raises: also over a password, or another method of packing."""
 
 
-FAULTS = ("members", "large", "damaged", "kind")
-
-
-class UnpackingError(Exception):
-    """A packed file that cannot be read.
+class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
+    """A file that cannot be read.
 
     Attributes
     ----------
     fault : str
-        ``members``: other files are in it than expected; ``large``: it unpacks to too much;
-        ``damaged``; ``kind``: it is packed in another way.
+        Of a packed file ``members``: other files are in it than expected; ``large``: it unpacks to
+        too much; ``damaged``; ``kind``: it is packed in another way. Of any file ``missing``,
+        ``folder``, ``closed``, ``empty``, ``endless``, ``encoding``, ``json``.
     value : str
         What was found.
+    line : int, optional
+        Where, from 1, if that is known.
     """
 
-    def __init__(self, fault: Literal["members", "large", "damaged", "kind"], value: str) -> None:
-        super().__init__(value)
-        self.fault, self.value = fault, value
+    exit_status = 1
+
+    def __init__(self, fault: str, value: str, line: int | None = None) -> None:
+        super().__init__(f"{fault}: {value}")
+        self.fault, self.value, self.line = fault, value, line
 
 
 @dataclass(frozen=True)
@@ -80,9 +75,9 @@ class Cap:
         return min(max(self.free, RATIO * packed), self.most)
 
     def check(self, size: int, packed: int) -> None:
-        """Raise UnpackingError where a file is said to unpack to more than it may."""
+        """Raise Refused where a file unpacks to more than it may."""
         if size > self.of(packed):
-            raise UnpackingError("large", f"{self.of(packed):,} bytes")
+            raise Refused("large", f"{self.of(packed):,} bytes")
 
 
 SENT = Cap(1 << 24, 1 << 36, "unpack it yourself, and give it as plain CSV")
@@ -102,72 +97,50 @@ def kind(first: bytes) -> str:
 
 
 @contextmanager
-def content(raw: BinaryIO, packed_in: str, size: int, cap: Cap) -> Iterator[io.RawIOBase]:
-    """Yield what a packed file holds; reading it raises UnpackingError too.
-
-    Parameters
-    ----------
-    raw : binary file
-        Unbuffered, at its first byte.
-    packed_in : str
-        As `kind` gives it.
-    size : int
-        Bytes of the file.
+def content(raw: io.FileIO, packed_in: str, size: int, cap: Cap) -> Iterator[BinaryIO]:
+    """Yield what a packed file of `size` bytes holds, ``gz`` or ``zip``; `raw` is at its beginning.
 
     Raises
     ------
-    UnpackingError
-        It is damaged, holds other than one file, or unpacks to too much.
+    Refused
+        It is damaged, holds other than one file, or unpacks to too much; also while it is read.
     """
-    if packed_in == "gz":
-        _refuse_swelling(raw, cap)
-        stream = Inflated(raw)
-        yield _Capped(stream, cap, lambda: stream.consumed)
-    else:
-        with _member(raw, size, cap) as member:
-            yield _Capped(member, cap, lambda: size)
-
-
-def _refuse_swelling(raw: BinaryIO, cap: Cap) -> None:
-    """Raise UnpackingError where a gzip file swells beyond the cap from its first byte on.
-
-    What a gzip file says of its size stands at its end, where a file that was cut has anything.
-    So its beginning is unpacked for nothing, as long as it stays suspicious.
-    """
-    stream, unpacked, held = Inflated(raw), 0, bytearray(_CHUNK)
     try:
-        while count := stream.readinto(held):
-            unpacked += count
-            cap.check(unpacked, stream.consumed)
-            if unpacked < RATIO // 2 * stream.consumed:
-                break
-    except _UNREADABLE:
-        pass  # told when it is read
+        if packed_in == "gz":
+            _refuse_swelling(raw, cap)
+            yield cast(BinaryIO, Inflated(raw, cap))
+        else:
+            with _member(raw, size, cap) as stream:
+                yield cast(BinaryIO, stream)
+    except _DAMAGED as error:
+        raise Refused("damaged", str(error)) from error
+
+
+def _refuse_swelling(raw: io.FileIO, cap: Cap) -> None:
+    """Unpack the beginning for nothing as long as it swells: to read its lines takes longer."""
+    stream, held = Inflated(raw, cap), bytearray(1 << 20)
+    with suppress(*_DAMAGED):  # told when it is read
+        while stream.readinto(held) and stream.given > RATIO // 2 * stream.consumed:
+            pass
     raw.seek(0)
 
 
-@contextmanager
-def _member(raw: BinaryIO, size: int, cap: Cap) -> Iterator[BinaryIO]:
-    """Yield the content of a zip archive's one file, once the size it tells is within the cap."""
+def _member(raw: io.FileIO, size: int, cap: Cap) -> zipfile.ZipExtFile:
+    """Return a zip archive's one file; no more is read of it than the size that it tells."""
     try:
-        archive = zipfile.ZipFile(cast(BinaryIO, _Bounded(raw)))
+        archive = zipfile.ZipFile(_Directory(raw.fileno(), closefd=False))
         members = [member for member in archive.infolist() if not _is_beside(member)]
-    except _UNREADABLE as error:
-        raise UnpackingError("damaged", str(error)) from error
-    names = [member.filename for member in members]
-    if any(name.startswith("xl/") for name in names):
-        raise UnpackingError("kind", "a workbook of Excel")
-    if len(names) != 1:
-        raise UnpackingError("members", ", ".join(names[:5]) or "none")
-    if members[0].compress_type in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        raise UnpackingError("kind", "a zip archive packed by bzip2 or LZMA")  # without bounds
-    cap.check(members[0].file_size, size)
-    try:
-        stream = archive.open(members[0])
-    except _UNREADABLE as error:  # a password, a method of compression
-        raise UnpackingError("damaged", str(error)) from error
-    with stream:
-        yield cast(BinaryIO, stream)
+        names = [member.filename for member in members]
+        if any(name.startswith("xl/") for name in names):
+            raise Refused("kind", "a workbook of Excel")
+        if len(names) != 1:
+            raise Refused("members", ", ".join(names[:5]) or "none")
+        if members[0].compress_type in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            raise Refused("kind", "a zip archive packed by bzip2 or LZMA")  # without bounds
+        cap.check(members[0].file_size, size)
+        return cast(zipfile.ZipExtFile, zipfile.ZipFile(raw).open(members[0]))
+    except _NO_ARCHIVE as error:
+        raise Refused("damaged", str(error)) from error
 
 
 def _is_beside(member: zipfile.ZipInfo) -> bool:
@@ -176,36 +149,23 @@ def _is_beside(member: zipfile.ZipInfo) -> bool:
     return member.is_dir() or "__MACOSX" in folders or name == ".DS_Store"
 
 
-class _Bounded(io.RawIOBase):
+class _Directory(io.FileIO):
     """A file of which no more is read at once than the list of an honest zip's members has."""
 
-    def __init__(self, raw: BinaryIO) -> None:
-        self.raw = raw
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, place: int, whence: int = 0) -> int:
-        return self.raw.seek(place, whence)
-
-    def tell(self) -> int:
-        return self.raw.tell()
-
-    def read(self, size: int = -1) -> bytes:
-        if size < 0:
-            here = self.raw.tell()
-            size = self.raw.seek(0, io.SEEK_END) - here
-            self.raw.seek(here)
-        if size > _DIRECTORY:
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > _DIRECTORY:
             raise zipfile.BadZipFile("its list of members is too long")
-        return self.raw.read(size)
+        return super().read(size) or b""
 
 
 class Inflated(io.RawIOBase):
-    """What a gzip file holds: the standard library's reader takes 8 kB at a time, which is slow."""
+    """What a gzip file holds, capped by what was read of it so far.
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.packed, self.read_bytes = stream, b"", 0
+    The standard library's reader takes 8 kB at a time, which is slow.
+    """
+
+    def __init__(self, stream: io.RawIOBase, cap: Cap) -> None:
+        self.stream, self.cap, self.packed, self.read_bytes = stream, cap, b"", 0
         self.member, self.members, self.given = zlib.decompressobj(_GZIP), 1, 0
 
     @property
@@ -218,15 +178,15 @@ class Inflated(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Read some bytes; return how many. Raise zlib.error or EOFError over a damaged file."""
+        """Read some bytes; return how many."""
         while True:
             if not self.packed:
-                self.packed = self.stream.read(_PACKED)
+                self.packed = self.stream.read(_PACKED) or b""
                 self.read_bytes += len(self.packed)
-            if not self.packed and self.member.eof:
-                return 0
-            if not self.packed:
-                raise EOFError("the file ends before its end was marked")
+                if not self.packed and self.member.eof:
+                    return 0
+                if not self.packed:
+                    raise EOFError("the file ends before its end was marked")
             if self.member.eof:
                 self.packed = self.packed.lstrip(b"\0")  # what pads an archive
                 if not self.packed:
@@ -235,31 +195,9 @@ class Inflated(io.RawIOBase):
                 if self.members > _MEMBERS + self.given // _MEMBER:  # each takes its time
                     raise zlib.error("it is cut into too many parts")
             content = self.member.decompress(self.packed, len(buffer))
-            self.packed = (
-                self.member.unused_data if self.member.eof else self.member.unconsumed_tail
-            )
+            self.packed = self.member.unused_data or self.member.unconsumed_tail
             if content:
                 buffer[: len(content)] = content
                 self.given += len(content)
+                self.cap.check(self.given, self.consumed)
                 return len(content)
-
-
-class _Capped(io.RawIOBase):
-    """A stream that never gives more than may come of what was `consumed` of the file."""
-
-    def __init__(
-        self, stream: io.RawIOBase | BinaryIO, cap: Cap, consumed: Callable[[], int]
-    ) -> None:
-        self.stream, self.cap, self.consumed, self.given = stream, cap, consumed, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        try:
-            count = self.stream.readinto(memoryview(buffer)[:_CHUNK])  # type: ignore[union-attr]
-        except _UNREADABLE as error:
-            raise UnpackingError("damaged", str(error)) from error
-        self.given += count
-        self.cap.check(self.given, self.consumed())
-        return int(count)

@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, RLock, Thread
 from typing import Any, Generic, Self, TypeVar
@@ -41,16 +41,38 @@ Answer = tuple[T, Callable[[], R]]
 """An item with what returns its answer, or raises what was raised in a worker."""
 
 
+@dataclass(eq=False)
+class _Worker:
+    """A process that is started when it is asked, and again when it has ended."""
+
+    pool: Any = None
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            pool.shutdown(kill_workers=True)
+
+
+@dataclass(eq=False)
+class _Share(Generic[T, R]):
+    """Units of items, which workers do from the end, and their answers."""
+
+    units: deque[Sequence[T]]
+    ready: Callable[[], Open[T, R]]
+    done: SimpleQueue[Answer[T, R] | None] = field(default_factory=SimpleQueue)
+    ended: Event = field(default_factory=Event)
+
+
 class Workers:
     """Processes beside this one, each started when there has been work for a second."""
 
     def __init__(
         self, count: int, start: Callable[[], Any] | None = None, patience: float = 1.0
     ) -> None:
-        start = start or partial(_pool, threads_of(count))
+        self._start, self._patience = start or partial(_pool, threads_of(count)), patience
+        self._workers = [_Worker() for _ in range(count)]
         self._digests: dict[str, str] = {}
-        self._workers = [_Worker(start, self._refuse_other_code) for _ in range(count)]
-        self._patience = patience
 
     def __enter__(self) -> Self:
         """Return itself; the processes end with the block."""
@@ -64,7 +86,7 @@ class Workers:
     @property
     def count(self) -> int:
         """How many there are, without those that are of no use."""
-        return sum(worker.is_of_use for worker in self._workers)
+        return len(self._workers)
 
     def share(
         self,
@@ -76,20 +98,14 @@ class Workers:
         """Yield every item with its answer, by `here` or a worker's, as soon as it is there.
 
         Units are not divided. This process has the first, a worker the last, but none of the
-        `first` ones.
-
-        Parameters
-        ----------
-        ready : function
-            Returns what is sent to a worker, when the files can be read there. What it answers is
-            of our own types: this process may lack the classes of models.
+        `first` ones. `ready` returns what is sent to a worker, when the files can be read there;
+        what that answers is of our own types, as this process may lack the classes of models.
         """
-        alone, share = deque(units[:first]), _Share[T, R](deque(units[first:]))
-        workers = [worker for worker in self._workers if worker.is_of_use]
-        workers = workers[: max(0, len(units) - max(first, 1))]
-        feeds = [partial(share.feed, worker, ready, self._patience) for worker in workers]
-        threads = [Thread(target=feed, name="share", daemon=True) for feed in feeds]
-        for thread in threads:
+        alone, share = deque(units[:first]), _Share(deque(units[first:]), ready)
+        threads: dict[Thread, _Worker] = {}
+        for worker in self._workers[: max(0, len(units) - max(first, 1))]:
+            thread = Thread(target=self._feed, args=(worker, share), name="share", daemon=True)
+            threads[thread] = worker
             thread.start()
         waiting = sum(map(len, units))
         try:
@@ -105,18 +121,74 @@ class Workers:
                     yield answer
         finally:
             share.ended.set()
-            for worker, thread in zip(workers, threads, strict=True):
+            for thread, worker in threads.items():
                 while thread.is_alive():
                     if waiting:  # nobody waits for what is under way
                         worker.end()
                     thread.join(0.1)
 
     def _answer(self, here: Callable[[T], R], item: T) -> R:
-        """Return what this process answers, unless it has imported other code than a worker."""
         answer = here(item)
         if self._digests:
             self._refuse_other_code(sources.digests())
         return answer
+
+    def _feed(self, worker: _Worker, share: _Share[T, R]) -> None:
+        """Let a worker do units from the end, as long as there are any."""
+        if worker.pool is None and share.ended.wait(self._patience):
+            return
+        unit: Sequence[T] = ()
+        try:
+            open_ = share.ready()
+            while not share.ended.is_set():
+                with suppress(IndexError):  # this process has the others
+                    unit = unit or share.units.pop()
+                if not unit:
+                    return
+                answer = self._ask(worker, open_, unit[0], share.ended)
+                share.done.put((unit[0], partial(_result, answer)))
+                unit = unit[1:]
+        except Exception as error:
+            if not share.ended.is_set():
+                _log.warning("a worker process %s; this process does the rest of its work", error)
+            self._workers.remove(worker)
+            if unit:
+                share.units.append(unit)
+            share.done.put(None)
+            worker.end()
+
+    def _ask(self, worker: _Worker, open_: Open[T, R], item: T, ended: Event) -> R | Exception:
+        """Return what it answers or raises; of the next process, where the first one ends.
+
+        What `_ask` raises says that the worker is of no use: it has other data or other code.
+        """
+        ending = ""
+        for _ in range(2):
+            if worker.pool is None:
+                self._open(worker, open_)
+            try:
+                (answer,), digests = worker.pool.submit(answered, open_, item).result()
+            except BrokenProcessPool as error:
+                worker.end()
+                if ended.is_set():  # nobody waits for it
+                    raise
+                ending = _ending(error)
+            else:
+                _refuse_edited(digests)
+                self._refuse_other_code(digests)
+                return answer  # type: ignore[no-any-return]
+        return EndedError(f"ended its process, which {ending}")
+
+    def _open(self, worker: _Worker, open_: Open[T, R]) -> None:
+        try:
+            worker.pool = self._start()
+            worker.pool.submit(answered, open_).result()
+        except (ImportError, NotImplementedError, OSError) as error:
+            raise UsageError(
+                f"cannot be started here ({error}; --jobs 1 does not need one)"
+            ) from error
+        except BrokenProcessPool as error:
+            raise DataError(f"{_ending(error)} before it started work") from error
 
     def _refuse_other_code(self, digests: Mapping[str, str]) -> None:
         """Raise RecommenderError where an answer was made with another version of a module."""
@@ -128,111 +200,31 @@ class Workers:
                 )
 
 
-class _Share(Generic[T, R]):
-    """Units of items that workers do from the end, each fed by a thread."""
-
-    def __init__(self, units: deque[Sequence[T]]) -> None:
-        self.units, self.ended = units, Event()
-        self.done = SimpleQueue[Answer[T, R] | None]()
-
-    def feed(self, worker: _Worker, ready: Callable[[], Open[T, R]], patience: float) -> None:
-        """Let a worker do units from the end, as long as there are any."""
-        if worker.pool is None and self.ended.wait(patience):
-            return
-        unit: Sequence[T] = ()
-        try:
-            open_ = ready()
-            while not self.ended.is_set():
-                with suppress(IndexError):  # this process has the others
-                    unit = unit or self.units.pop()
-                if not unit:
-                    return
-                answer = worker.ask(open_, unit[0], self.ended)
-                self.done.put((unit[0], partial(_outcome, answer)))
-                unit = unit[1:]
-        except Exception as error:
-            if not self.ended.is_set():
-                _log.warning("a worker process %s; this process does the rest of its work", error)
-            worker.is_of_use = False
-            if unit:
-                self.units.append(unit)
-            self.done.put(None)
-            worker.end()
-
-
-class _Worker:
-    """A process that is started when it is asked, and again when it has ended."""
-
-    def __init__(
-        self, start: Callable[[], Any], refuse_other_code: Callable[[Mapping[str, str]], None]
-    ) -> None:
-        self._start, self._refuse_other_code = start, refuse_other_code
-        self.pool: Any = None
-        self.is_of_use = True
-
-    def ask(self, open_: Open[T, R], item: T, ended: Event) -> R | Exception:
-        """Return what it answers or raises; of the next process, where the first one ends.
-
-        What it raises says that the worker is of no use: it has other data or other code.
-        """
-        ending = ""
-        for _ in range(2):
-            if self.pool is None:
-                self._open(open_)
-            try:
-                (answer,), digests, edited = self.pool.submit(answered, open_, item).result()
-            except BrokenProcessPool as error:
-                self.end()
-                if ended.is_set():  # nobody waits for it
-                    raise
-                ending = _ending(error)
-            else:
-                edited = edited or sources.edited(digests)
-                if edited is not None:
-                    name = edited.name
-                    raise DataError(f"has other code: {name} may have changed since its import")
-                self._refuse_other_code(digests)
-                return answer  # type: ignore[no-any-return]
-        return EndedError(f"ended its process, which {ending}")
-
-    def _open(self, open_: Open[T, R]) -> None:
-        try:
-            self.pool = self._start()
-            self.pool.submit(answered, open_).result()
-        except (ImportError, NotImplementedError, OSError) as error:
-            raise UsageError(
-                f"cannot be started here ({error}; --jobs 1 does not need one)"
-            ) from error
-        except BrokenProcessPool as error:
-            raise DataError(f"{_ending(error)} before it started work") from error
-
-    def end(self) -> None:
-        """End it, whatever it does."""
-        pool, self.pool = self.pool, None
-        if pool is not None:
-            pool.shutdown(kill_workers=True)
-
-
-def _outcome(answer: R | Exception) -> R:
+def _result(answer: R | Exception) -> R:
     if isinstance(answer, Exception):
         raise answer
     return answer
 
 
-def answered(
-    open_: Open[T, R], *items: T
-) -> tuple[list[R | Exception], dict[str, str], Path | None]:
-    """Return what a worker answers or raises, its code, and a file edited since its import."""
+def _refuse_edited(digests: Mapping[str, str]) -> None:
+    """Raise DataError where this process may have imported another version of a module."""
+    if (file := sources.edited(digests)) is not None:
+        raise DataError(f"has other code: {file.name} may have changed since its import")
+
+
+def answered(open_: Open[T, R], *items: T) -> tuple[list[R | Exception], dict[str, str]]:
+    """Return what a worker answers or raises, and its code."""
     try:
         answer = open_()
         answers = [_plain(answer, item) for item in items]
         digests = sources.digests()
-        return answers, digests, sources.edited(digests)
+        _refuse_edited(digests)
     except HarnessError as error:
         raise DataError(str(error)) from None
     except BaseException as error:  # a model's, Ctrl-C of its own, or a fault of ours
         traceback.print_exc()
         raise DataError(f"failed ({plugins.told(error)})") from None
+    return answers, digests
 
 
 def _plain(answer: Callable[[T], R], item: T) -> R | Exception:
@@ -281,6 +273,11 @@ def _settle(parent: int) -> None:
     from joblib.externals.loky import process_executor
     from tqdm import tqdm
 
+    def end_with_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(0)
+
     tqdm.set_lock(RLock())  # its own is a semaphore, which stays behind when a process is killed
     process_executor._USE_PSUTIL = False  # else one that holds more data than before is replaced
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
@@ -290,10 +287,4 @@ def _settle(parent: int) -> None:
     logger = logging.getLogger("harness")  # the parent says the same
     logger.propagate = False
     logger.addHandler(logging.NullHandler())
-    Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(0)
+    Thread(target=end_with_parent, daemon=True).start()

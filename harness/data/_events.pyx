@@ -3,11 +3,10 @@
 
 cimport cython
 import numpy as np
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from harness.core._kernels cimport fetch_line, sort
-from harness.delimited._bytes cimport check, same
+from harness.delimited._delimited cimport check, same
 
 cpdef enum:  # how times are written: a number, a date, and a date with a time of day
     NUMBER
@@ -69,37 +68,6 @@ def times(
                 left[row] = not moment(&buffer[start], length, form, between, &found[row])
 
 
-def label(
-    const uint8_t[::1] buffer,
-    const int64_t[:] starts,
-    const int64_t[:] stops,
-    const uint8_t[::1] texts,
-    const int64_t[::1] ends,
-    int32_t[::1] found,
-):
-    """Write which of some texts each field is, -1 where it is none of them.
-
-    Parameters
-    ----------
-    texts : uint8 array
-        The texts, one behind the other, and PAD bytes.
-    ends : int64 array, one more than there are texts
-        Where each begins, and the end.
-    """
-    cdef Py_ssize_t row, start, length, at, last = -1, n = ends.shape[0] - 1
-    for at in range(n):
-        check(texts, ends[at], ends[at + 1])
-    with nogil:
-        for row in range(starts.shape[0]):
-            start, length = starts[row], stops[row] - starts[row]
-            check(buffer, start, start + length)
-            if last < 0 or not is_text(buffer, start, length, texts, ends, last):
-                last = n - 1
-                while last >= 0 and not is_text(buffer, start, length, texts, ends, last):
-                    last -= 1
-            found[row] = last
-
-
 def core(
     const int64_t[::1] starts,
     const int32_t[::1] item,
@@ -146,20 +114,6 @@ def core(
                     if noted:
                         kept[at] = 1
     return users, events
-
-
-cdef inline bint is_text(
-    const uint8_t[::1] buffer,
-    Py_ssize_t start,
-    Py_ssize_t length,
-    const uint8_t[::1] texts,
-    const int64_t[::1] ends,
-    Py_ssize_t at,
-) noexcept nogil:
-    """Return whether a field is one of the texts."""
-    if length != ends[at + 1] - ends[at]:
-        return False
-    return length == 0 or same(&buffer[start], &texts[ends[at]], length)
 
 
 cdef inline bint number(
@@ -227,23 +181,6 @@ cdef inline int64_t days(int64_t year, int64_t month, int64_t day) noexcept nogi
     return 146_097 * (era - 1) + 365 * of_era + of_era // 4 - of_era // 100 + of_year - 719_468
 
 
-def span(const int64_t[::1] time, const int64_t[::1] units):
-    """Return the first time, the last, and the first of some units, the last 1, that divides all."""
-    cdef Py_ssize_t at, place = 0, last = units.shape[0] - 1
-    cdef int64_t low = time[0], high = time[0], now, before = 0
-    if min(units) < 1 or units[last] != 1:
-        raise ValueError("units are from 1, and 1 is the last")
-    with nogil:
-        for at in range(time.shape[0]):
-            now = time[at]
-            if at > 0 and now == before:
-                continue
-            before, low, high = now, min(low, now), max(high, now)
-            while now % units[place] != 0:
-                place += 1
-    return low, high, place
-
-
 def kept(const uint8_t[::1] keep, const int64_t[::1] starts, int64_t[::1] ends):
     """Write where each user's kept events end, by where all events of each user begin."""
     cdef Py_ssize_t user, at, held = 0, n = keep.shape[0]
@@ -259,75 +196,24 @@ def kept(const uint8_t[::1] keep, const int64_t[::1] starts, int64_t[::1] ends):
 
 def group(
     const int32_t[::1] user,
-    const int64_t[::1] time,
-    const int32_t[::1] item,
-    const uint8_t[:] kind,
-    const int64_t[:] row,
-    const int32_t[:] value,
-    const int32_t[::1] items,
-    const int32_t[::1] ranks,
-    int64_t low,
-    int64_t unit,
-    int item_bits,
-    int kind_bits,
-    int row_bits,
-    int value_bits,
+    const int64_t[::1] packed,
     int64_t[::1] free,
-    long long[::1] grouped,
+    int64_t[::1] grouped,
 ):
-    """Write each event as one number among those of its user.
-
-    Parameters
-    ----------
-    items : int32 array
-        Leads from what stands in `item` to positions.
-    ranks : int32 array
-        Leads from what stands in `value` to the place of the value among all, ascending.
-    low, unit : int
-        The first time, and the microseconds that all others are a multiple of behind it.
-    free : int64 array, one a user
-        Where the user's next event goes.
-    """
+    """Write each event's number among those of its user, the next of which goes to `free`."""
     cdef Py_ssize_t at, ahead, own, n = user.shape[0]
-    cdef int64_t packed
-    if unit < 1:
-        raise ValueError(f"a unit of {unit} microseconds")
+    if packed.shape[0] != n:
+        raise ValueError(f"{packed.shape[0]} numbers for {n} events")
     with nogil:
         for at in range(n):
-            if at + 2 * AHEAD < n:  # as above
+            if at + 2 * AHEAD < n:
                 fetch_line(&free[user[at + 2 * AHEAD]])
                 ahead = free[user[at + AHEAD]]
                 if ahead < grouped.shape[0]:
                     fetch_line(&grouped[ahead])
-            packed = (time[at] - low) // unit
-            packed = packed << item_bits | items[item[at]]
-            packed = packed << kind_bits | kind[at]
-            packed = packed << row_bits | row[at]
-            if value_bits > 0:
-                packed = packed << value_bits | ranks[value[at]]
             own = user[at]
-            grouped[free[own]] = packed
+            grouped[free[own]] = packed[at]
             free[own] += 1
-
-
-def number_keys(const double[::1] numbers, uint64_t secret, uint64_t[:, ::1] keys):
-    """Write the key of each number, two numbers: equal numbers have equal keys, and no others.
-
-    Both are SplitMix64's mix of the number's bits and a secret, so that nobody can choose numbers
-    that stand in one place of a table.
-    """
-    cdef Py_ssize_t at
-    cdef uint64_t bits
-    if keys.shape[0] != numbers.shape[0] or keys.shape[1] != 2:
-        raise ValueError(f"{keys.shape[0]} keys for {numbers.shape[0]} numbers")
-    with nogil:
-        for at in range(numbers.shape[0]):
-            memcpy(&bits, &numbers[at], 8)
-            bits = (bits ^ secret) + <uint64_t>0x9E3779B97F4A7C15
-            bits = (bits ^ bits >> 30) * <uint64_t>0xBF58476D1CE4E5B9
-            bits = (bits ^ bits >> 27) * <uint64_t>0x94D049BB133111EB
-            keys[at, 0] = bits ^ bits >> 31
-            keys[at, 1] = 0
 
 
 def sort_rows(
@@ -335,55 +221,17 @@ def sort_rows(
 ):
     """Sort the events of the users from `first` on, before `behind`, each user's alone."""
     cdef Py_ssize_t user, most = 0
-    cdef long long[::1] own, scratch
+    cdef int64_t[::1] scratch
+    cdef int64_t* number
     if first < 0 or behind >= starts.shape[0] or starts[behind] > grouped.shape[0]:
         raise IndexError(f"users {first} to {behind}")
     for user in range(first, behind):
         if not 0 <= starts[user] <= starts[user + 1] <= starts[behind]:
             raise IndexError(f"events of user {user}")
         most = max(most, starts[user + 1] - starts[user])
-    scratch = np.empty(most, np.int64)
+    scratch = np.empty(most // 2 + 1, np.int64)
     with nogil:
         for user in range(first, behind):
-            own = grouped[starts[user] : starts[user + 1]]
-            sort(own, scratch, 0, own.shape[0])
-
-
-ctypedef fused Place:  # of a value among all
-    uint16_t
-    int32_t
-
-
-def unpack(
-    long long[::1] grouped,
-    int64_t low,
-    int64_t unit,
-    int item_bits,
-    int kind_bits,
-    int row_bits,
-    int value_bits,
-    int32_t[::1] item,
-    uint8_t[:] kind,
-    int64_t[:] row,
-    Place[:] value,
-):
-    """Take the events apart again; the numbers become their times."""
-    cdef Py_ssize_t at
-    cdef int64_t packed
-    cdef int64_t item_mask = (<int64_t>1 << item_bits) - 1, kind_mask = (<int64_t>1 << kind_bits) - 1
-    cdef int64_t row_mask = (<int64_t>1 << row_bits) - 1
-    cdef int64_t value_mask = (<int64_t>1 << value_bits) - 1
-    with nogil:
-        for at in range(grouped.shape[0]):
-            packed = grouped[at]
-            if value_bits > 0:
-                value[at] = <Place>(packed & value_mask)
-            packed >>= value_bits
-            if row_bits > 0:
-                row[at] = packed & row_mask
-            packed >>= row_bits
-            if kind_bits > 0:  # else there is one type, 0, in memory that was never written to
-                kind[at] = <uint8_t>(packed & kind_mask)
-            packed >>= kind_bits
-            item[at] = <int32_t>(packed & item_mask)
-            grouped[at] = (packed >> item_bits) * unit + low
+            if starts[user] < starts[user + 1]:
+                number = <int64_t*>&grouped[starts[user]]
+                sort(number, &scratch[0], starts[user + 1] - starts[user])

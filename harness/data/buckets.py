@@ -2,66 +2,83 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from harness.core import cache, leftovers
-from harness.core.arrays import Int64
+from harness.core import cache
+from harness.core.arrays import Int32
 from harness.core.errors import DataError, printable
-from harness.core.io import told_if_full
-from harness.data import bucketing, dataset, loading
-from harness.data.bucketing import Known
-from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
+from harness.core.io import temporary_folder, told_if_full
+from harness.core.random import LEAVES
+from harness.data import dataset, loading, parts
+from harness.data.dataset import Dataset, Events, events_of, no_events
+from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
 from harness.data.loading import Items
+from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
+from harness.data.ordering import merged
+from harness.data.parts import Part
 from harness.data.table_files import sources
 
 _log = logging.getLogger(__name__)
 
+BUCKET_EVENTS = 1 << 23
+"""A bucket has about so many events at most."""
+EVENTS = "events"
+"""How many a user of a bucket has."""
 _BYTES_A_ROW = 40
 """Of disk: sixteen of a part, its users' ids, and what a bucket keeps."""
+_KNOWN, _ITEMS = "known.json", "items.parquet"
 
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """A log in buckets of users.
+    """A log in buckets of users, in a folder that another process may put another in place of.
 
-    Attributes
-    ----------
-    items : Items
-        Of all buckets.
-    known : Known
-        How many events and users each bucket has, and when the first and last event happened.
-    inode : int
-        Of the folder, which another process may put another one in the place of.
+    `shared` is what they have in common, without a user or event; `events` are those of each.
     """
 
     folder: Path
-    layout: Layout
-    items: Items
-    known: Known
+    shared: Dataset
+    events: Sequence[int]
     inode: int
 
+    @classmethod
+    def opened(cls, folder: Path, layout: Layout) -> Buckets:
+        """Return those that `write` has written."""
+        known = json.loads((folder / _KNOWN).read_text(encoding="utf-8"))
+        low, high = known["span"]
+        shared = loading.dataset_of(
+            layout=layout,
+            items=Items.kept(pl.read_parquet(folder / _ITEMS)),
+            notes=known["notes"],
+            types=[EventType(valid, name) for valid, name in known["types"]],
+            span=(low, high),
+        )
+        return cls(folder, shared, known["events"], folder.stat().st_ino)
+
     def __len__(self) -> int:
-        return len(self.known.events)
+        return len(self.events)
 
     def datasets(self) -> Iterator[Dataset]:
         """Yield each bucket that has events; the next one is read meanwhile."""
         waiting: deque[Future[Dataset]] = deque()
         with ThreadPoolExecutor(1) as pool:
-            for at, events in enumerate(self.known.events):
+            for number, events in enumerate(self.events):
                 if events > 0:
-                    waiting.append(pool.submit(self._bucket, at))
+                    waiting.append(pool.submit(self._bucket, number))
                 if len(waiting) > 1:
                     yield waiting.popleft().result()
             while waiting:
@@ -69,8 +86,8 @@ class Buckets:
 
     def _bucket(self, number: int) -> Dataset:
         try:
-            users = pl.read_parquet(bucketing.users_file(self.folder, number))
-            events = self._events(number, users[bucketing.EVENTS])
+            users = pl.read_parquet(file_of(self.folder, number, "users"))
+            events = pl.read_parquet(file_of(self.folder, number, "events"))
             same = self.folder.stat().st_ino == self.inode
         except (OSError, pl.exceptions.PolarsError):
             same = False
@@ -79,44 +96,19 @@ class Buckets:
                 f"{self.folder}: another process replaced these buckets, as the log or the "
                 "version of harness changed; run the command again"
             )
-        registered = loading.numbers(users, dataset.REGISTERED)
-        return self._dataset(users[dataset.ID], events, registered)
-
-    def empty(self) -> Dataset:
-        """Return what the buckets have in common: the items, and no user or event."""
-        return self._dataset(pl.Series(dataset.ID, [], pl.String), no_events(), None)
-
-    def _dataset(self, ids: pl.Series, events: Events, registered: Int64 | None) -> Dataset:
-        return of_bucket(self.layout, self.items, self.known, ids, events, registered)
-
-    def _events(self, at: int, sizes: pl.Series) -> Events:
-        frame = pl.read_parquet(bucketing.events_file(self.folder, at))
-        starts = np.concatenate(([0], np.cumsum(sizes.to_numpy(), dtype=np.int64)))
-        item, time = frame[dataset.ITEM].to_numpy(), frame[dataset.TIME].to_numpy()
-        kind = loading.numbers(frame, dataset.KIND)
-        given = one_kind(len(frame)) if kind is None else kind
-        others = (loading.numbers(frame, name) for name in (dataset.ROW, dataset.VALUE))
-        return Events(of_starts(starts), item, time, given, *others, starts=starts)
-
-
-def of_bucket(
-    layout: Layout,
-    items: Items,
-    known: Known,
-    ids: pl.Series,
-    events: Events,
-    registered: Int64 | None,
-) -> Dataset:
-    """Return the data set of a bucket's users."""
-    given = layout, items, ids, events, registered, known.notes, known.types
-    found = loading.dataset_of(*given)
-    low, high = known.span
-    return replace(found, span=(low, high))
+        known = loading.arrays_of(users)
+        starts = np.concatenate(([0], np.cumsum(known[EVENTS], dtype=np.int64)))
+        return replace(
+            self.shared,
+            user_ids=users[dataset.ID],
+            events=events_of(loading.arrays_of(events), starts),
+            registered=known.get(dataset.REGISTERED),
+        )
 
 
 def estimated_rows(layout: Layout) -> int:
     """Return how many rows the events of a layout have, more or less, without reading them."""
-    return sum(source.about() for table in layout.events for source in sources(table.table))
+    return sum(source.about() for table in layout.events for source in sources(table))
 
 
 @contextmanager
@@ -139,46 +131,47 @@ def prepared(
         A file or value that cannot be used, a full disk.
     """
     entry = cache.entry((layout, "buckets"), loading.files(layout))
-    if kept and not entry.can_be_made:
-        where = tempfile.gettempdir()
-        told = "%s: cannot be used; buckets go to %s, and harness does not keep them"
-        _log.warning(told, printable(str(entry.path.parent)), where)
-        kept = False
-    if not kept or entry.unsettled is not None:
-        with leftovers.temporary_folder() as folder:
-            _write(layout, folder, progress, "TMPDIR")
-            yield _opened(folder, layout)
-    else:
-        found = entry.read(lambda folder, _: _opened(folder, layout))
-        yield found or _made(entry, layout, progress)
+    made = _kept(entry, layout, progress) if kept else None
+    if made is not None:
+        yield made
+        return
+    with temporary_folder() as folder:
+        _write_or_tell(layout, folder, progress, "TMPDIR")
+        yield Buckets.opened(folder, layout)
 
 
-def _made(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets:
-    """Make the buckets of an entry, or wait for the process that does."""
-    with entry.making() as folder:
-        made = entry.read(lambda folder, _: _opened(folder, layout))
-        if made is not None:
-            return made
-        _refuse_changed(entry)
+def _kept(entry: cache.Entry, layout: Layout, progress: Callable[[int], object]) -> Buckets | None:
+    """Return the buckets of an entry, which is made if need be; None where it cannot be kept."""
+
+    def write(folder: Path) -> dict[str, Any]:
         shutil.rmtree(entry.path, ignore_errors=True)  # stale, and as large as the new ones
-        _write(layout, folder, progress, "HARNESS_CACHE_DIR")
-        _refuse_changed(entry)
-        entry.adopt(folder)
-    return _opened(entry.path, layout)
+        _write_or_tell(layout, folder, progress, "HARNESS_CACHE_DIR")
+        if entry.unsettled is not None:
+            names = ", ".join(Path(file[0]).name for file in entry.files)
+            raise DataError(
+                f"{names}: changed while harness read the events; run the command again"
+            )
+        return {}
+
+    def opened() -> Buckets | None:
+        return entry.read(lambda folder, _: Buckets.opened(folder, layout))
+
+    made = opened()
+    if made is not None or entry.unsettled is not None:
+        return made
+    with entry.alone():
+        made = opened()
+        if made is None and entry.keep(write) is None and cache.is_private(entry.path.parent):
+            made = Buckets.opened(entry.path, layout)
+    if made is None:
+        told = "%s: cannot be used; buckets go to %s, and harness does not keep them"
+        _log.warning(told, printable(str(entry.path.parent)), tempfile.gettempdir())
+    return made
 
 
-def _refuse_changed(entry: cache.Entry) -> None:
-    if entry.unsettled is not None:
-        names = ", ".join(Path(file[0]).name for file in entry.files)
-        raise DataError(f"{names}: changed while harness read the events; run the command again")
-
-
-def _opened(folder: Path, layout: Layout) -> Buckets:
-    items = Items.kept(pl.read_parquet(bucketing.items_file(folder)), layout)
-    return Buckets(folder, layout, items, bucketing.known(folder), folder.stat().st_ino)
-
-
-def _write(layout: Layout, folder: Path, progress: Callable[[int], object], variable: str) -> None:
+def _write_or_tell(
+    layout: Layout, folder: Path, progress: Callable[[int], object], variable: str
+) -> None:
     """Write the buckets; raise DataError where the disk is too small, before that or meanwhile."""
     needed, place = estimated_rows(layout) * _BYTES_A_ROW, folder.parent
     free = shutil.disk_usage(place).free
@@ -190,7 +183,7 @@ def _write(layout: Layout, folder: Path, progress: Callable[[int], object], vari
         raise DataError(f"{place}: the disk has {_size(free)} free; {told}")
     try:
         with told_if_full(place, told):
-            bucketing.write(layout, folder, progress)
+            write(layout, folder, progress)
     except OSError as error:
         why = error.strerror or error
         cure = "run the command again, and do not touch the folder meanwhile"
@@ -199,3 +192,75 @@ def _write(layout: Layout, folder: Path, progress: Callable[[int], object], vari
 
 def _size(bytes_: int) -> str:
     return f"{bytes_ / 1e9:,.1f} GB" if bytes_ >= 1e8 else f"{bytes_ / 1e6:,.1f} MB"
+
+
+def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> None:
+    """Write the buckets of a layout's events into an empty folder.
+
+    Parameters
+    ----------
+    progress : callable
+        Told the rows of each batch that is read, then the events of each bucket that is written.
+    """
+    scratch = folder / "parts"
+    scratch.mkdir()
+    written, notes = parts.write(layout, scratch, progress)
+    items, item_map = loading.items_of(layout, pl.concat([part.items for part in written]))
+    types, words = in_order(of for part in written for of in part.kinds), words_of(items.ids)
+    registered = loading.users_of(layout)
+    count = bucket_count(sum(int(part.ends[-1]) for part in written))
+    odd = list[Oddities]()
+    for number in range(count):
+        first, behind = LEAVES * number // count, LEAVES * (number + 1) // count
+        ids, events = _gathered(written, first, behind, item_map, types)
+        sizes = np.diff(events.user_starts(len(ids))).astype(np.uint32)
+        times = loading.times_of(layout.users, registered, ids)
+        known = {dataset.ID: ids, EVENTS: sizes, dataset.REGISTERED: times}
+        _write_frame(file_of(folder, number, "users"), loading.frame_of(known))
+        columns = pl.DataFrame(loading.kept_columns(events, types))
+        _write_frame(file_of(folder, number, "events"), columns)
+        odd.append(oddities_of(events, ids, words, len(types)))
+        progress(len(events))
+    _write_frame(folder / _ITEMS, items.frame())
+    lows, highs = zip(*(part.span for part in written), strict=True)
+    facts = {
+        "events": [one.events for one in odd],
+        "span": (min(lows), max(highs)),
+        "notes": (*notes, *items.notes, *notes_of(layout, odd)),
+        "types": types,
+    }
+    (folder / _KNOWN).write_text(json.dumps(facts), encoding="utf-8")
+    shutil.rmtree(scratch)
+
+
+def bucket_count(events: int) -> int:
+    """Return how many buckets so many events make: a power of two, as leaves are shared out."""
+    return min(1 << (max(events - 1, 0) // BUCKET_EVENTS).bit_length(), LEAVES)
+
+
+def file_of(folder: Path, number: int, what: str) -> Path:
+    """Return where the "users" or the "events" of a bucket stand."""
+    return folder / f"bucket-{number:04}-{what}.parquet"
+
+
+def _gathered(
+    written: list[Part], first: int, behind: int, items: Int32, types: Sequence[EventType]
+) -> tuple[pl.Series, Events]:
+    """Return the users of some leaves, sorted, and their events, in canonical order."""
+    code_of_number = np.zeros(written[-1].users_before + int(written[-1].user_ends[-1]), np.int32)
+    ids, met = [pl.Series(dataset.ID, [], pl.String)], 0
+    for numbers, new in (part.users(first, behind) for part in written):
+        code_of_number[numbers] = np.arange(met, met + len(new))
+        ids.append(new)
+        met += len(new)
+    batches = [part.events(first, behind, code_of_number, types) for part in written]
+    batches = [batch for batch in batches if len(batch) > 0]
+    if not batches:
+        return pl.concat(ids), no_events()
+    index, positions = loading.sorted_ids(pl.concat(ids))
+    return index, merged(batches, positions, items, len(types))
+
+
+def _write_frame(path: Path, frame: pl.DataFrame) -> None:
+    rows = max(len(frame), 1)  # a group of rows is a chunk, and one chunk is not copied
+    frame.write_parquet(path, compression="lz4", statistics=False, row_group_size=rows)

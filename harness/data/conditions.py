@@ -17,8 +17,6 @@ from harness.core.errors import in_toml
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _EPOCH, _TICK, _DAY_US = datetime(1970, 1, 1), timedelta(microseconds=1), 86_400_000_000
-_OF_NUMBER = {"min": "low", "above": "low", "max": "high"}
-_OF_TIME = {"min": "since", "max": "until"}
 _KEYS = {"not", "min", "above", "max", "empty"}
 BOOLEANS = {
     word: number
@@ -30,24 +28,11 @@ BOOLEANS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """What a column must hold, so that its row is an event; an empty cell holds nothing.
+    """What a column must hold, so that its row is an event.
 
-    Attributes
-    ----------
-    among : tuple of str
-        One of these texts, where there are any.
-    low, high : float
-        A number within these, both included.
-    above : bool
-        Whether `low` itself is too low.
-    filled : bool
-        Anything in their place, so that the cell is not empty.
-    empty : bool
-        Or nothing: a cell without a number or text holds it too.
-    without : tuple of str
-        Anything but these texts.
-    since, until : int, optional
-        A time within these, both included, microseconds since 1970; the column is that of times.
+    One of the texts `among`, where there are any. Else a number from `low` (itself too, unless
+    `above`) to `high`, a time from `since` to `until` (microseconds since 1970, both included), a
+    text that is none of `without`. Where `filled`, not nothing; where `empty`, nothing too.
     """
 
     column: str
@@ -72,63 +57,33 @@ class Condition:
         return self.since is not None or self.until is not None
 
     def __str__(self) -> str:
-        """Return it as a note tells it.
+        """Return it as a config has it.
 
         Examples
         --------
-        >>> str(Condition("event", ("view", "sale"))), str(Condition("price", low=0.5))
-        ('event = view or sale', 'price >= 0.5')
-        >>> str(Condition("user", filled=True)), str(Condition("user", without=("NULL", "nan")))
-        ('user is not empty', 'user is not NULL or nan')
-        >>> str(Condition("price", low=0, above=True, high=9, empty=True))
-        '0 < price <= 9 unless empty'
+        >>> str(Condition("user", without=("NULL",))), str(Condition("sale price", low=0.5))
+        ('user = { not = ["NULL"] }', '"sale price" = { min = 0.5 }')
+        >>> str(Condition("price", low=0, above=True, empty=True))
+        'price = { empty = true, above = 0 }'
+        >>> str(Condition("day", since=0, until=86_400_000_000 - 1))
+        'day = { min = 1970-01-01, max = 1970-01-01 }'
         """
         if self.among:
-            return f"{self.column} = {' or '.join(self.among)}"
-        parts = []
-        if self.filled or self.without:
-            parts.append(f"{self.column} is not {' or '.join(self.without) or 'empty'}")
-        bounds, sign = self._bounds(), "" if self.above else "="
-        least = bounds.get("above", bounds.get("min"))
-        if "max" in bounds:
-            start = f"{least} <{sign} " if least else ""
-            parts.append(f"{start}{self.column} <= {bounds['max']}")
-        elif least:
-            parts.append(f"{self.column} >{sign} {least}")
-        return " and ".join(parts) + " unless empty" * self.empty
-
-    def in_toml(self) -> str:
-        """Return it as the value of its column in a config.
-
-        Examples
-        --------
-        >>> Condition("user", without=("NULL",)).in_toml(), Condition("price", low=0.5).in_toml()
-        ('{ not = ["NULL"] }', '{ min = 0.5 }')
-        >>> Condition("price", low=0, above=True, empty=True).in_toml()
-        '{ empty = true, above = 0 }'
-        >>> Condition("day", since=0, until=86_400_000_000 - 1).in_toml()
-        '{ min = 1970-01-01, max = 1970-01-01 }'
-        """
-        if self.among:
-            return _texts_in_toml(self.among)
+            return f"{key(self.column)} = {_texts_in_toml(self.among)}"
         held = {"not": _texts_in_toml(self.without)} if self.without else {}
-        held |= {"empty": in_toml(self.empty)} if self.filled or self.empty else {}
-        held |= self._bounds()
-        return f"{{ {', '.join(f'{name} = {value}' for name, value in held.items())} }}"
-
-    def _bounds(self) -> dict[str, str]:
-        """Return the bounds that there are, as TOML."""
-        bounds = dict[str, str]()
+        if self.filled or self.empty:
+            held["empty"] = in_toml(self.empty)
         if self.low > -math.inf:
-            bounds["above" if self.above else "min"] = repr(self.low).removesuffix(".0")
+            held["above" if self.above else "min"] = repr(self.low).removesuffix(".0")
         if self.since is not None:
-            bounds["min"] = str(_EPOCH + self.since * _TICK).removesuffix(" 00:00:00")
+            held["min"] = str(_EPOCH + self.since * _TICK).removesuffix(" 00:00:00")
         if self.high < math.inf:
-            bounds["max"] = repr(self.high).removesuffix(".0")
+            held["max"] = repr(self.high).removesuffix(".0")
         if self.until is not None:
             last = _EPOCH + self.until * _TICK
-            bounds["max"] = str(last.date() if (self.until + 1) % _DAY_US == 0 else last)
-        return bounds
+            held["max"] = str(last.date() if (self.until + 1) % _DAY_US == 0 else last)
+        values = ", ".join(f"{name} = {value}" for name, value in held.items())
+        return f"{key(self.column)} = {{ {values} }}"
 
     def holds(self, *, is_text: bool, strict: bool) -> pl.Expr:
         """Return the expression for the rows that hold it; see `all_hold`.
@@ -156,6 +111,25 @@ class Condition:
         low = numbers <= self.low if self.above else numbers < self.low
         return low | (numbers > self.high)
 
+    def narrowed(self, more: Condition) -> Condition | None:
+        """Return a condition that also leaves out the texts or the times that `more` does.
+
+        None where a list of texts that are kept cannot say so.
+        """
+        if self.among:
+            texts = tuple(text for text in self.among if text not in more.without)
+            return replace(self, among=texts) if texts and not more.of_time else None
+        return replace(
+            self,
+            filled=self.filled and not more.without,  # which an empty cell is not either
+            without=(*self.without, *more.without),
+            low=self.low if more.since is None else -math.inf,
+            high=self.high if more.until is None else math.inf,
+            since=self.since if more.since is None else more.since,
+            until=self.until if more.until is None else more.until,
+            empty=self.empty and not more.of_time,
+        )
+
 
 def as_number(column: pl.Expr, *, is_text: bool, strict: bool = False) -> pl.Expr:
     """Return the numbers of a column, true and false as 1 and 0; null of other texts."""
@@ -167,47 +141,11 @@ def all_hold(
 ) -> pl.Expr:
     """Return the expression for the rows that hold every condition.
 
-    Parameters
-    ----------
-    kinds : mapping of column to Polars type
-        In a column of text an empty one is an empty cell.
-    strict : bool
-        Whether bounds raise where another text is no number.
+    In a column of text, by `kinds`, an empty one is an empty cell. Where `strict`, bounds raise if
+    another text is no number.
     """
     held = (c.holds(is_text=kinds[c.column] == pl.String, strict=strict) for c in conditions)
     return pl.all_horizontal(pl.lit(True), *held)
-
-
-def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
-    """Return the conditions of a config, by column.
-
-    Raises
-    ------
-    ValueError
-        One that is none.
-
-    Examples
-    --------
-    >>> [str(one) for one in conditions({"price": {"min": 1, "max": 9}, "event": "view"})]
-    ['event = view', '1 <= price <= 9']
-    """
-    if not isinstance(where, Mapping):
-        raise ValueError(
-            f'where is {in_toml(where)}; expected columns and their values, such as {{"price": '
-            '{"min": 1}}'
-        )
-    return tuple(_condition(column, where[column]) for column in sorted(where))
-
-
-def where_in_toml(held: Sequence[Condition]) -> str:
-    """Return conditions as a config says them.
-
-    Examples
-    --------
-    >>> where_in_toml([Condition("event", ("view",)), Condition("sale price", high=9)])
-    'where = { event = ["view"], "sale price" = { max = 9 } }'
-    """
-    return f"where = {{ {', '.join(f'{key(one.column)} = {one.in_toml()}' for one in held)} }}"
 
 
 def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
@@ -217,77 +155,65 @@ def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
 
     Examples
     --------
-    >>> where_to_write([], Condition("user", filled=True))
-    'where = { user = { empty = false } } under [data]'
-    >>> where_to_write([Condition("a", low=1)], Condition("b", high=2))
-    'where = { a = { min = 1 }, b = { max = 2 } } under [data], instead of the one there,'
+    >>> where_to_write([Condition("a", low=1)], Condition("b", filled=True))
+    'where = { a = { min = 1 }, b = { empty = false } } under [data], instead of the one there,'
     """
-    columns = {one.column for one in more}
-    every = [*(one for one in held if one.column not in columns), *more]
+    every = {one.column: one for one in (*held, *more)}
     place = "under [data]" + ", instead of the one there," * bool(held)
-    return f"{where_in_toml(every)} {place}"
+    return f"where = {{ {', '.join(map(str, every.values()))} }} {place}"
 
 
-def narrowed(
-    held: Sequence[Condition],
-    column: str,
-    *,
-    without: Sequence[str] = (),
-    since: int | None = None,
-    until: int | None = None,
-) -> list[Condition]:
-    """Return conditions by column, with texts or times that are left out of one of the columns.
-
-    There are none where a list of texts that are kept cannot say so.
-
-    Examples
-    --------
-    >>> [str(one) for one in narrowed([Condition("user", filled=True)], "user", without=["NULL"])]
-    ['user is not NULL']
-    """
-    by_column = {one.column: one for one in held}
-    old = by_column.get(column, Condition(column))
-    new = replace(
-        old,
-        filled=old.filled and not without,  # which an empty cell is not either
-        without=(*old.without, *without),
-        low=old.low if since is None else -math.inf,
-        high=old.high if until is None else math.inf,
-        since=old.since if since is None else since,
-        until=old.until if until is None else until,
-        empty=old.empty and since is None and until is None,
-    )
-    if old.among:
-        new = Condition(column, tuple(text for text in old.among if text not in without))
-        if not new.among or since is not None or until is not None:
-            return []
-    by_column[column] = new
-    return [by_column[name] for name in sorted(by_column)]
+def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
+    """Return the conditions of a config, by column; ValueError where one is none."""
+    if not isinstance(where, Mapping):
+        raise ValueError(
+            f'is {in_toml(where)}; expected columns and their values, such as {{"price": '
+            '{"min": 1}}'
+        )
+    return tuple(_condition(column, where[column]) for column in sorted(where))
 
 
 def _condition(column: str, wanted: Any) -> Condition:
     if texts := _texts_of(wanted):
         return Condition(column, texts)
-    if isinstance(wanted, dict) and wanted and wanted.keys() <= _KEYS:
-        bounds = {name: bound for name, bound in wanted.items() if bound is not None}
-        without, empty = _texts_of(bounds.pop("not", [])), bounds.pop("empty", None)
-        numbers = not any(isinstance(bound, date) for bound in bounds.values())
-        are_meant = (
-            ("not" in wanted) == bool(without)
-            and ("empty" not in wanted or isinstance(empty, bool))
-            and not {"above", "min"} <= bounds.keys()
-            and (numbers or not (empty or "above" in bounds))
-            and (without or bounds or not empty)
-        )
-        if all(map(_is_bound, bounds.values())) and are_meant:
-            held = _within(column, bounds)
-            return replace(held, without=without, filled=empty is False, empty=empty is True)
-    raise ValueError(
-        f"where {key(column)}: found {in_toml(wanted)}; expected a text or a list of texts, such "
-        f'as {key(column)} = ["a", "b"], texts to leave out, such as {{ not = ["NULL"] }}, '
-        f"bounds of a number, such as {key(column)} = {{ min = 1, max = 5 }} or {{ above = 0, "
-        "empty = true }, or { empty = false }"
+    fields = wanted if isinstance(wanted, dict) else {}
+    bounds = {name: value for name, value in fields.items() if value is not None}
+    without, empty = _texts_of(bounds.pop("not", [])), bounds.pop("empty", None)
+    of_time = any(isinstance(bound, date) for bound in bounds.values())
+    is_meant = (
+        fields.keys() <= _KEYS
+        and ("not" in fields) == bool(without)
+        and ("empty" not in fields or isinstance(empty, bool))
+        and not {"above", "min"} <= bounds.keys()
+        and not (of_time and (empty or "above" in bounds))
+        and (without or bounds or empty is False)
+        and all(map(_is_bound, bounds.values()))
     )
+    if not is_meant:
+        raise ValueError(
+            f"{key(column)}: found {in_toml(wanted)}; expected a text or a list of texts, "
+            f'such as {key(column)} = ["a", "b"], texts to leave out, such as {{ not = ["NULL"] '
+            f"}}, bounds of a number, such as {key(column)} = {{ min = 1, max = 5 }} or {{ above = "
+            "0, empty = true }, or { empty = false }"
+        )
+    low, high = bounds.get("above", bounds.get("min", -math.inf)), bounds.get("max", math.inf)
+    held = Condition(
+        column,
+        low=-math.inf if isinstance(low, date) else float(low),
+        high=math.inf if isinstance(high, date) else float(high),
+        filled=empty is False,
+        without=without,
+        empty=empty is True,
+        above="above" in bounds,
+        since=_moment(low) if isinstance(low, date) else None,
+        until=_moment(high, last=True) if isinstance(high, date) else None,
+    )
+    late = held.since is not None and held.until is not None and held.since > held.until
+    if late or held.low > held.high or (held.above and held.low == held.high):
+        raise ValueError(
+            f"{key(column)}: no value is within {in_toml(bounds)}, so no row would be left"
+        )
+    return held
 
 
 def _texts_of(wanted: Any) -> tuple[str, ...]:
@@ -297,30 +223,7 @@ def _texts_of(wanted: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts)) if are_texts else ()
 
 
-def _within(column: str, wanted: Mapping[str, Any]) -> Condition:
-    """Return the condition of bounds, each a number or a date."""
-    bounds: dict[str, Any] = {}
-    for name, bound in wanted.items():
-        if isinstance(bound, date):
-            bounds[_OF_TIME[name]] = _moment(bound, last=name == "max")
-        else:
-            bounds[_OF_NUMBER[name]] = float(bound)
-    held = Condition(column, **bounds, above="above" in wanted)
-    late = held.since is not None and held.until is not None and held.since > held.until
-    if held.above and held.low >= held.high:
-        raise ValueError(
-            f"where {key(column)}: no number is above {in_toml(wanted['above'])} and at most max = "
-            f"{in_toml(wanted['max'])}, so no row would be left"
-        )
-    if held.low > held.high or late:
-        raise ValueError(
-            f"where {key(column)}: min = {in_toml(wanted['min'])} is above max = "
-            f"{in_toml(wanted['max'])}, so no row would be left"
-        )
-    return held
-
-
-def _moment(bound: date, *, last: bool) -> int:
+def _moment(bound: date, *, last: bool = False) -> int:
     """Return a date as microseconds since 1970: of a day its first moment, or its `last`."""
     if not isinstance(bound, datetime):
         days = (bound - _EPOCH.date()).days
@@ -337,13 +240,7 @@ def _is_bound(bound: object) -> bool:
 
 
 def key(column: str) -> str:
-    """Return a column as a key of TOML.
-
-    Examples
-    --------
-    >>> key("price"), key("sale price")
-    ('price', '"sale price"')
-    """
+    """Return a column as a key of TOML, in quotes where it needs them."""
     return column if _BARE.fullmatch(column) else json.dumps(column, ensure_ascii=False)
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -26,10 +23,6 @@ KIND: Final = "kind"
 ROW: Final = "row"
 VALUE: Final = "value"
 _STARTS = "starts"
-_PARTS = 4
-"""In which each processor copies columns."""
-_MANY, _FEW = 16, 1 << 16
-"""Of so many events one, or fewer than so many in all, are taken by their positions."""
 
 ID: Final = "id"
 REGISTERED: Final = "registered"
@@ -41,51 +34,37 @@ DAY_US: Final = 86_400_000_000
 NO_TIME = np.iinfo(np.int64).min
 """The time of a user or item that its table does not have."""
 
-
-Given: TypeAlias = npt.NDArray[Any] | Callable[[], npt.NDArray[Any]]
-"""A column, or what makes it when somebody asks for it."""
+Column: TypeAlias = npt.NDArray[Any] | Callable[[], npt.NDArray[Any]]
+"""An array, or what makes it when somebody asks for it."""
 
 
 class Events:
     """Events ordered by user, time, item, event type and value; arrays have one entry an event.
 
-    Parameters
-    ----------
-    user, item, time, kind, row, value : arrays, or functions without parameters that return them
-        A function is called when its column is asked for first.
-    starts : int64 array or function, optional
-        Where each user's events begin, and the end; found in `user` by default.
-
-    Attributes
-    ----------
-    user, item : int32 array
-        Positions into the data set's sorted ids.
-    time : int64 array
-        Microseconds since 1970-01-01.
-    kind : uint8 array
-        The event type, as a position into the data set's `kinds`.
-    row : int64 array, optional
-        Its row in the file; None unless the split asks for the file's order.
-    value : float64 array, optional
-        Its value; None where events have none.
+    A column may be a function without parameters, which is called when it is asked for first.
+    `user` and `item` (int32) are positions into the data set's sorted ids, `time` (int64) is
+    microseconds since 1970-01-01, `kind` (uint8) a position into its `kinds`. `row` (int64) is the
+    row in the file, or None unless the split asks for it; `value` (float64) is None where events
+    have none. `starts` (int64) is where each user's events begin, and the end; found in `user` by
+    default.
     """
 
     def __init__(
-        self, user: Given, item: Given, time: Given, kind: Given, row: Given | None = None,
-        value: Given | None = None, *, starts: Given | None = None,
+        self, user: Column, item: Column, time: Column, kind: Column, row: Column | None = None,
+        value: Column | None = None, *, starts: Column | None = None,
     ) -> None:  # fmt: skip
         columns = {USER: user, ITEM: item, TIME: time, KIND: kind, ROW: row, VALUE: value}
         columns[_STARTS] = starts
-        self._given = {name: given for name, given in columns.items() if given is not None}
-        self._source: tuple[Events, _Chosen] | None = None
+        self._columns = {name: column for name, column in columns.items() if column is not None}
+        self._source: tuple[Events, Bool] | None = None  # of which these are chosen, by a mark each
         self._counted = np.zeros(0, np.int64)  # where users begin, once it has been counted
 
     def _column(self, name: str) -> npt.NDArray[Any]:
-        found = self._given[name]
-        if callable(found):
-            found = self._given[name] = found()
-        found.setflags(write=False)
-        return found
+        column = self._columns[name]
+        if callable(column):
+            column = self._columns[name] = column()
+        column.setflags(write=False)
+        return column
 
     @property
     def user(self) -> Int32:
@@ -110,44 +89,53 @@ class Events:
     @property
     def row(self) -> Int64 | None:
         """Rows in the file."""
-        return self._column(ROW) if ROW in self._given else None
+        return self._column(ROW) if ROW in self._columns else None
 
     @property
     def value(self) -> Floats | None:
         """Values."""
-        return self._column(VALUE) if VALUE in self._given else None
+        return self._column(VALUE) if VALUE in self._columns else None
 
     def __len__(self) -> int:
         if self._source is not None:
-            return self._source[1].size
-        return int(self._column(_STARTS)[-1]) if _STARTS in self._given else len(self.item)
+            return int(np.count_nonzero(self._source[1]))
+        return int(self._column(_STARTS)[-1]) if _STARTS in self._columns else len(self.item)
 
     def where(self, keep: Bool) -> Events:
         """Return the events that `keep` (one bool an event) selects, in the same order."""
-        chosen = _Chosen(keep)
-        columns: dict[str, Given] = {
-            name: partial(self._chosen, name, chosen) for name in self._given
+        columns: dict[str, Column] = {
+            name: partial(self._chosen, name, keep) for name in self._columns
         }
         if _STARTS in columns:  # they tell whose events are chosen: this column here is not needed
-            starts = columns[_STARTS] = cache(partial(self._chosen, _STARTS, chosen))
+            starts = columns[_STARTS] = cache(partial(self._chosen, _STARTS, keep))
             columns[USER] = lambda: of_starts(starts())()  # without the events, to let them go
-        found = Events(**columns)
-        found._source = self, chosen
-        return found
+        chosen = Events(**columns)
+        chosen._source = self, keep
+        return chosen
+
+    def _chosen(self, name: str, keep: Bool) -> npt.NDArray[Any]:
+        column = self._column(name)
+        if name != _STARTS:
+            return column[keep]
+        starts = np.zeros(len(column), np.int64)
+        _events.kept(np.ascontiguousarray(keep).view(np.uint8), column, starts[1:])
+        return starts
 
     def item_counts(self, n_items: int) -> Int64:
         """Return how many events each of `n_items` has; the column of items is not made for it."""
-        if self._source is None or not callable(self._given[ITEM]):
+        if self._source is None or not callable(self._columns[ITEM]):
             return counts_of(self.item, n_items)
-        events, chosen = self._source
-        return chosen.counts(events.item, n_items)
+        events, keep = self._source
+        if 2 * len(self) <= len(keep):
+            return counts_of(events.item[keep], n_items)
+        return counts_of(events.item, n_items) - counts_of(events.item[~keep], n_items)
 
     def since(self, moment: int) -> Bool:
         """Return which events happened at `moment` (microseconds since 1970) or later."""
         if (source := self._unmade()) is None:
             return self.time >= moment
-        events, chosen = source
-        return chosen.of(events.since(moment))
+        events, keep = source
+        return events.since(moment)[keep]
 
     def of_users(self, users: Int32, n_users: int) -> Events:
         """Return the events of some of `n_users`, each user's in the same order.
@@ -155,31 +143,29 @@ class Events:
         The first of `users` is user 0 of what is returned.
         """
         users, starts = np.asarray(users, np.int32), self.user_starts(n_users)
-        events, chosen = self._unmade() or (self, None)
-        at = _ranges(events.user_starts(n_users), users)
-        if chosen is not None:
-            at = at[chosen.keep[at]]
-        columns: dict[str, Given] = {
-            name: partial(lambda name: events._column(name)[at], name)
-            for name in self._given
+        events, keep = self._unmade() or (self, None)
+        first = events.user_starts(n_users)
+        sizes = first[users + 1] - first[users]
+        before = np.cumsum(sizes) - sizes
+        places = np.repeat(first[users] - before, sizes) + np.arange(int(sizes.sum()))
+        if keep is not None:
+            places = places[keep[places]]
+        columns: dict[str, Column] = {
+            name: partial(lambda name: events._column(name)[places], name)
+            for name in self._columns
             if name != _STARTS
         }
-        own = np.concatenate(([0], np.cumsum(starts[users + 1] - starts[users])))
-        columns[USER] = of_starts(own)
-        return Events(**columns, starts=own)
+        starts = np.concatenate(([0], np.cumsum(starts[users + 1] - starts[users])))
+        return Events(**columns | {USER: of_starts(starts)}, starts=starts)
 
-    def _unmade(self) -> tuple[Events, _Chosen] | None:
+    def _unmade(self) -> tuple[Events, Bool] | None:
         """Return what the column of times will be made of: it is large, and seldom needed whole."""
-        return self._source if callable(self._given[TIME]) else None
-
-    def _chosen(self, name: str, chosen: _Chosen) -> npt.NDArray[Any]:
-        column = self._column(name)
-        return chosen.starts(column) if name == _STARTS else chosen.of(column)
+        return self._source if callable(self._columns[TIME]) else None
 
     def placed(self, users: Int32, items: Int32 | None = None) -> Events:
         """Return the same events of users and items at other positions, in the same order."""
-        columns: dict[str, Given] = {
-            name: partial(self._column, name) for name in self._given if name != _STARTS
+        columns: dict[str, Column] = {
+            name: partial(self._column, name) for name in self._columns if name != _STARTS
         }
         columns[USER] = lambda: users[self.user]
         if items is not None:
@@ -188,29 +174,31 @@ class Events:
 
     def user_starts(self, n_users: int) -> Int64:
         """Return where each user's events begin, and the end: ``n_users + 1`` offsets."""
-        if _STARTS in self._given and len(self._column(_STARTS)) == n_users + 1:
+        if _STARTS in self._columns and len(self._column(_STARTS)) == n_users + 1:
             return self._column(_STARTS)
-        if len(self._counted) == n_users + 1:
-            return self._counted
-        starts = np.zeros(n_users + 1, np.int64)
-        if len(self) > 0:
-            ends = np.append(np.flatnonzero(self.user[1:] != self.user[:-1]), len(self) - 1)
-            starts[self.user[ends] + 1] = np.diff(ends, prepend=-1)
-        self._counted = np.cumsum(starts)
-        self._counted.setflags(write=False)
+        if len(self._counted) != n_users + 1:
+            users = np.arange(n_users + 1, dtype=np.int32)
+            self._counted = np.searchsorted(self.user, users)
+            self._counted.setflags(write=False)
         return self._counted
+
+
+def events_of(columns: Mapping[str, npt.NDArray[Any]], starts: Int64 | None = None) -> Events:
+    """Return the events of columns by name: users by `starts`, types all 0 where there are none."""
+    return Events(
+        user=columns[USER] if starts is None else of_starts(starts),
+        item=columns[ITEM],
+        time=columns[TIME],
+        kind=columns.get(KIND, one_kind(len(columns[ITEM]))),
+        row=columns.get(ROW),
+        value=columns.get(VALUE),
+        starts=starts,
+    )
 
 
 def no_events() -> Events:
     """Return none, which hold on to no others."""
     return Events(*(np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.int64, np.uint8)))
-
-
-def _ranges(starts: Int64, users: Int32) -> Int64:
-    """Return where the events of some users stand, one user's behind the other's."""
-    sizes = starts[users + 1] - starts[users]
-    before = np.cumsum(sizes) - sizes
-    return np.repeat(starts[users] - before, sizes) + np.arange(int(sizes.sum()))
 
 
 def of_starts(starts: Int64) -> Callable[[], Int32]:
@@ -223,94 +211,27 @@ def one_kind(size: int) -> Callable[[], npt.NDArray[np.uint8]]:
     return lambda: np.zeros(size, np.uint8)
 
 
-class _Chosen:
-    """Which events are chosen, by a mark for each, and where they stand if they are few."""
-
-    def __init__(self, keep: Bool) -> None:
-        self.keep, self.size = keep, int(np.count_nonzero(keep))
-        few = self.size < len(keep) // _MANY or self.size < _FEW
-        self.at = np.flatnonzero(keep) if few else None
-        parts = _PARTS * (os.cpu_count() or 1)
-        self.ends = np.linspace(0, len(keep), parts + 1).astype(int).tolist()
-        sizes = [np.count_nonzero(keep[s:e]) for s, e in pairwise(self.ends)]
-        self.to = [0, *np.cumsum(sizes).tolist()]
-
-    def of(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the chosen entries of a column."""
-        if self.at is not None:
-            return column[self.at]
-        found = np.empty(self.size, column.dtype)
-
-        def copy(part: tuple[int, int], to: tuple[int, int]) -> None:
-            found[slice(*to)] = column[slice(*part)][self.keep[slice(*part)]]
-
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
-            list(pool.map(copy, pairwise(self.ends), pairwise(self.to)))
-        return found
-
-    def counts(self, item: Int32, n_items: int) -> Int64:
-        """Return how many of the chosen entries each item has."""
-        if self.at is not None:
-            return counts_of(item[self.at], n_items)
-        others = np.flatnonzero(~self.keep)  # of a split they are few
-        return counts_of(item, n_items) - counts_of(item[others], n_items)
-
-    def starts(self, starts: Int64) -> Int64:
-        """Return where each user's chosen events begin, by where all of them do."""
-        if self.at is not None:
-            users = np.searchsorted(starts, self.at, side="right")
-            return np.cumsum(np.bincount(users, minlength=len(starts)))
-        found = np.zeros(len(starts), np.int64)
-        _events.kept(np.ascontiguousarray(self.keep).view(np.uint8), starts, found[1:])
-        return found
-
-
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """All events of a folder.
-
-    Attributes
-    ----------
-    user_ids, item_ids : polars.Series of str
-        Every id once, sorted by its bytes; a position is an index into these.
-    kinds : tuple of str
-        The event type of each code; a name stands there twice where a split is given and both of
-        its tables have such events.
-    valid_kinds : tuple of int
-        The codes of events in the table to be evaluated on, where a split is given.
-    catalogue : int32 array, optional
-        Positions of the items that the items table describes, ascending.
-    shown_from : int64 array, optional
-        When each item was first shown (``NO_TIME`` where unknown), one entry an item.
-    registered : int64 array, optional
-        When each user registered (``NO_TIME`` where unknown), one entry a user.
-    notes : tuple of str
-        What was left out or looked odd while reading; shown to the user.
-    span : (int, int), optional
-        The times of the first and of the last event, where others than these are known.
-    steps : tuple of (str, int)
-        The rules that users were left out by, and how many remain after each.
-    users_table, items_table : AttributeTable or polars.DataFrame, optional
-        Where the attributes are read when somebody asks for them, or the attributes themselves:
-        text, the ids in the first column.
-    """
+    """All events of a folder."""
 
     layout: str
-    user_ids: pl.Series
+    user_ids: pl.Series  # every id once, sorted by its bytes; a position is an index into these
     item_ids: pl.Series
     events: Events
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...]  # of each code; a split that is given may have a name in both tables
     candidates: CandidateRule
     has_time: bool = True
-    catalogue: Int32 | None = None
-    shown_from: Int64 | None = None
-    registered: Int64 | None = None
-    notes: tuple[str, ...] = ()
+    catalogue: Int32 | None = None  # positions of items that the items' table has, ascending
+    shown_from: Int64 | None = None  # when each item was first shown, or NO_TIME
+    registered: Int64 | None = None  # when each user registered, or NO_TIME
+    notes: tuple[str, ...] = ()  # what was left out or looked odd; shown to the user
+    # Where attributes are read when somebody asks, or these themselves: text, ids first.
     users_table: AttributeTable | pl.DataFrame | None = None
     items_table: AttributeTable | pl.DataFrame | None = None
-    span: tuple[int, int] | None = None
-    valid_kinds: tuple[int, ...] = ()
-    steps: tuple[tuple[str, int], ...] = ()
+    span: tuple[int, int] | None = None  # of time, where others than these events are known
+    valid_kinds: tuple[int, ...] = ()  # codes of events to be evaluated on, if a split is given
+    steps: tuple[tuple[str, int], ...] = ()  # rules that users left by, and how many stayed
 
     def __copy__(self) -> Dataset:
         """Return the same with ids and tables of its own: others do not see them changed."""

@@ -6,21 +6,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.core.errors import UsageError, suggest
 from harness.core.table import Column, Sheet
 
 
-@dataclass(frozen=True)
-class Licence:
-    """Under which terms a data set may be used.
-
-    Attributes
-    ----------
-    short, text : str
-        In a few words, and in full sentences.
-    """
+class Licence(NamedTuple):
+    """Under which terms a data set may be used: in a few words, and in full sentences."""
 
     short: str
     text: str
@@ -28,38 +21,18 @@ class Licence:
 
 @dataclass(frozen=True)
 class PublicDataset:
-    """A data set as its publisher offers it: one zip archive that never changes.
-
-    Attributes
-    ----------
-    name, title : str
-        As it is asked for, and as it is known.
-    url, size, sha256 : str, int, str
-        Of the archive: where it is, its bytes, and the SHA-256 of these in hexadecimal digits.
-    licence : Licence
-        The terms, and `terms`, the page that has them in full.
-    folder : str
-        Within the archive, where all wanted files are.
-    files : mapping of str to int
-        The wanted files, and the bytes of each when unpacked.
-    readme : str
-        The publisher's description, which is kept beside them.
-    events, users, items : int
-        Ratings, those who gave them, and the films in the table of films.
-    layout : str
-        ``[data] layout`` of a config that reads the files.
-    """
+    """A data set as its publisher offers it: one zip archive that never changes."""
 
     name: str
     title: str
     url: str
-    size: int
+    size: int  # bytes of the archive
     sha256: str
     licence: Licence
-    terms: str
-    folder: str
-    files: Mapping[str, int]
-    readme: str
+    terms: str  # the page that has them in full
+    folder: str  # within the archive, where all wanted files are
+    files: Mapping[str, int]  # the wanted ones, and the bytes of each when unpacked
+    readme: str  # the publisher's description, which is kept beside them
     events: int
     users: int
     items: int
@@ -79,14 +52,9 @@ class PublicDataset:
 def _read_registry() -> dict[str, PublicDataset]:
     text = files("harness.data").joinpath("datasets.toml").read_text(encoding="utf-8")
     registry = tomllib.loads(text)
-    licences = {
-        key: Licence(short=licence["short"], text=licence["text"])
-        for key, licence in registry["licences"].items()
-    }
-    return {
-        name: PublicDataset(name=name, licence=licences[facts.pop("licence")], **facts)
-        for name, facts in registry["datasets"].items()
-    }
+    for name, facts in registry["datasets"].items():
+        facts |= {"name": name, "licence": Licence(**registry["licences"][facts["licence"]])}
+    return {name: PublicDataset(**facts) for name, facts in registry["datasets"].items()}
 
 
 DATASETS: Mapping[str, PublicDataset] = _read_registry()
@@ -94,13 +62,7 @@ DATASETS: Mapping[str, PublicDataset] = _read_registry()
 
 
 def known(name: str) -> PublicDataset:
-    """Return the data set of a name.
-
-    Raises
-    ------
-    UsageError
-        There is none; the message has the nearest name and all of them.
-    """
+    """Return the data set of a name; a UsageError says which there are."""
     if name in DATASETS:
         return DATASETS[name]
     near = suggest(name, DATASETS)

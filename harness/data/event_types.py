@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,40 +13,23 @@ from harness.core.errors import DataError
 from harness.data import dataset
 from harness.data.dataset import Events
 from harness.data.layout import EventTable, Layout
-from harness.data.source import MOST_LABELS, Batch, too_many_labels
+from harness.data.to_events import MOST_LABELS, Batch, too_many_labels
 
 Codes = npt.NDArray[np.uint8]
 
 
 class EventType(NamedTuple):
-    """A type of events.
-
-    Attributes
-    ----------
-    valid : bool
-        Whether they stand in the table of events to be evaluated on, where one is given.
-    name : str
-    """
+    """A type of events; `valid` ones stand in the table to be evaluated on, where one is given."""
 
     valid: bool
     name: str
 
 
 class EventTypes:
-    """Numbers the event types of tables by the order in which they are met.
-
-    Attributes
-    ----------
-    met : list of EventType
-    """
+    """Numbers the event types of tables by the order in which they are `met`."""
 
     def __init__(self) -> None:
-        self._codes: dict[EventType, int] = {}
-
-    @property
-    def met(self) -> list[EventType]:
-        """Every type, in the order of the numbers."""
-        return list(self._codes)
+        self.met: list[EventType] = []
 
     def codes(self, table: EventTable, batch: Batch) -> Codes:
         """Return the type of each event of a batch.
@@ -57,18 +40,19 @@ class EventTypes:
             There are more types than any log has.
         """
         if batch.kind is None:
-            code = np.uint8(self._code(table, table.type))
-            return np.broadcast_to(code, len(batch.time))
+            return np.broadcast_to(np.uint8(self._code(table, table.type)), len(batch.time))
         numbers = np.array([self._code(table, name) for name in batch.kind.names], np.uint8)
         codes: Codes = numbers[batch.kind.codes]
         return codes
 
     def _code(self, table: EventTable, name: str) -> int:
-        code = self._codes.setdefault(EventType(table.valid, name), len(self._codes))
-        if code >= MOST_LABELS:
-            names = [of.name for of in self._codes]
-            raise DataError(too_many_labels(table.table.name, table.kind or "", names))
-        return code
+        type = EventType(table.valid, name)
+        if type not in self.met:
+            self.met.append(type)
+        if len(self.met) > MOST_LABELS:
+            names = [met.name for met in self.met]
+            raise DataError(too_many_labels(table.name, table.kind or "", names))
+        return self.met.index(type)
 
 
 def in_order(met: Iterable[EventType]) -> tuple[EventType, ...]:
@@ -84,8 +68,7 @@ def in_order(met: Iterable[EventType]) -> tuple[EventType, ...]:
 
 def codes_of(met: Sequence[EventType], types: Sequence[EventType]) -> Codes:
     """Return the code of each number that was given as types were met."""
-    place: Mapping[EventType, int] = {of: code for code, of in enumerate(types)}
-    return np.array([place[of] for of in met], np.uint8)
+    return np.array([types.index(type) for type in met], np.uint8)
 
 
 def columns_of(

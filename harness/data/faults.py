@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from harness.core.errors import DataError
-from harness.data.frame_source import PartitionedText
 from harness.data.layout import EventTable, Table
+from harness.data.rules import bad_texts
+from harness.data.source import Wanted
 from harness.data.table_files import sources
-from harness.data.text_source import TextSource
-from harness.data.typed import TypedEvents, bad_texts
+from harness.data.to_events import rules_of
 
 MOST_TEXTS = 1_000
 """Different texts of a column that are kept."""
@@ -23,15 +24,8 @@ MOST_TEXTS = 1_000
 class Unread:
     """The values of a column that are not what they should be.
 
-    Attributes
-    ----------
-    expected : str
-    empty : int
-        Rows where nothing stands.
-    rows : int
-        Those where something else stands.
-    texts : Counter
-        What stands there, `MOST_TEXTS` at most, and in how many rows.
+    In `empty` rows nothing stands, and in `rows` others; `texts` counts these, `MOST_TEXTS` at
+    most.
     """
 
     expected: str
@@ -41,8 +35,8 @@ class Unread:
 
     def add(self, texts: pl.Series) -> None:
         """Count more of them."""
-        self.empty += texts.null_count()
         filled = texts.drop_nulls()
+        self.empty += texts.null_count()
         self.rows += len(filled)
         distinct = filled.unique(maintain_order=True)
         for text, count in zip(distinct, filled.unique_counts(), strict=True):
@@ -52,16 +46,7 @@ class Unread:
 
 @dataclass
 class Faults:
-    """What is wrong with a log.
-
-    Attributes
-    ----------
-    rows : int
-        How many it has.
-    bad_lines : int
-        Those whose fields cannot be told.
-    columns : dict of column to Unread
-    """
+    """What is wrong with a log: lines whose fields cannot be told, and values by column."""
 
     rows: int = 0
     bad_lines: int = 0
@@ -70,7 +55,7 @@ class Faults:
 
 def lenient(table: Table) -> Table:
     """Return a table without the lines of text whose fields cannot be told."""
-    return replace(table, drop_bad_lines=True, key="")  # of other files that says nothing
+    return replace(table, bad_lines="drop", key="")  # of other files that says nothing
 
 
 def faults_of(table: EventTable) -> Faults:
@@ -82,15 +67,14 @@ def faults_of(table: EventTable) -> Faults:
         It cannot be read at all.
     """
     faults = Faults()
-    for source in sources(lenient(table.table)):
+    for source in sources(lenient(table)):
         source.require(table.columns)
         pattern = None if table.time is None else source.pattern(table.time, table.time_format)
-        for piece in source.pieces(table.columns):
-            faults.rows += piece.frame.height + piece.left_out
-            faults.bad_lines += piece.left_out
-            kinds = dict(piece.frame.schema)
-            for rule in TypedEvents(str(source.shown), table, kinds, pattern).rules:
-                text, bad = bad_texts(piece.frame, rule, table.where)
+        for rows in source.rows(Wanted(table.columns)):
+            faults.rows += rows.frame.height + rows.left_out
+            faults.bad_lines += rows.left_out
+            for rule in rules_of(table, rows.frame.schema, pattern):
+                text, bad = bad_texts(rows.frame, rule, table.where)
                 if bad.any():
                     unread = faults.columns.setdefault(rule.column, Unread(rule.expected))
                     unread.add(text.filter(pl.Series(bad)))
@@ -103,8 +87,9 @@ def misshapen(table: Table) -> float:
     Infinity: no line can be read.
     """
     try:
-        source = next(sources(table))
+        with closing(sources(lenient(table))) as files:
+            source = next(files)
+            first = next(source.rows(Wanted(source.names[:1], count=1)), None)
     except DataError:
         return math.inf
-    text = source.text if isinstance(source, PartitionedText) else source
-    return text.misshapen() if isinstance(text, TextSource) else 0
+    return 0 if first is None else first.left_out

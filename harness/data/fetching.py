@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.core.errors import DataError, UsageError, printable
 from harness.core.io import exists, scratch_folder, whole_file
@@ -18,27 +16,17 @@ if TYPE_CHECKING:
     from harness.core.progress import Stage
 
 CONFIG = "config.toml"
-TIMEOUT = 30.0
 _RETRIES = 3
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a data set is put.
-
-    Attributes
-    ----------
-    dataset : PublicDataset
-    folder : Path
-        Of its files and their config.
-    timeout : float
-        Seconds in which something must come from the server.
-    """
+    """The folder that a data set is put in, and the seconds that its server may be silent."""
 
     dataset: PublicDataset
     folder: Path
-    timeout: float = TIMEOUT
+    timeout: float = 30.0
 
     @property
     def files(self) -> list[Path]:
@@ -62,33 +50,25 @@ class Place:
         if self.folder.name in ("", ".."):
             raise UsageError(f"{self.folder}: needs a folder with a name, such as --out data/ml-1m")
         try:
-            if not self.folder.exists():
-                return False
             names = sorted(path.name for path in self.folder.iterdir())
-            if names:
-                self._refuse_other(names)
-                if not exists(self.folder / CONFIG):
-                    with whole_file(self.folder / CONFIG) as temporary:
-                        temporary.write_text(config_of(self.dataset), encoding="utf-8")
+            for name, size in self.dataset.files.items():
+                path = self.folder / name
+                if names and not (path.is_file() and path.stat().st_size == size):
+                    raise UsageError(
+                        f"{self.folder}: has {', '.join(names[:3])}, but not {name} of "
+                        f"{self.dataset.name} with its {size:,} bytes; harness does not replace "
+                        "your files: name another --out, or move the folder away"
+                    )
+            if names and CONFIG not in names:
+                with whole_file(self.folder / CONFIG) as temporary:
+                    temporary.write_text(config_of(self.dataset), encoding="utf-8")
+        except FileNotFoundError:
+            return False
         except OSError as error:  # a file, a closed folder, a name that nothing can have
             raise UsageError(
                 f"{self.folder}: cannot be used: {error.strerror}; name another --out"
             ) from error
         return bool(names)
-
-    def _refuse_other(self, names: list[str]) -> None:
-        """Raise UsageError where the folder has not every file of the data set."""
-        wrong = [
-            name
-            for name, size in self.dataset.files.items()
-            if not (self.folder / name).is_file() or (self.folder / name).stat().st_size != size
-        ]
-        if wrong:
-            raise UsageError(
-                f"{self.folder}: has {', '.join(names[:3])}, but not {wrong[0]} of "
-                f"{self.dataset.name} with its {self.dataset.files[wrong[0]]:,} bytes; harness "
-                "does not replace your files: name another --out, or move the folder away"
-            )
 
     def fill(self, stage: Stage) -> None:
         """Download, check and unpack the data set; the folder is there as a whole or not at all.
@@ -107,7 +87,7 @@ class Place:
 
         self._refuse_without_room()
         try:
-            with _folders_unless_empty(self.folder.parent), scratch_folder(self.folder) as scratch:
+            with scratch_folder(self.folder) as scratch:
                 scratch = scratch.absolute()  # pooch would expand a ~
                 unzip = pooch.Unzip(members=self.dataset.members, extract_dir=str(scratch))
                 if exists(self.archive):
@@ -126,9 +106,8 @@ class Place:
 
     def _refuse_without_room(self) -> None:
         """Raise DataError where the disk has no room for the archive and its files."""
-        there = self.folder.absolute()
-        while not exists(there):
-            there = there.parent
+        folder = self.folder.absolute()
+        there = next(path for path in (folder, *folder.parents) if exists(path))
         missing = 0 if exists(self.archive) else self.dataset.size
         needed = missing + sum(self.dataset.files.values())
         free = shutil.disk_usage(there).free
@@ -150,19 +129,16 @@ class Place:
                 f"{sha256}, expected {self.dataset.sha256}; move it away and try again"
             )
 
-    def _download(self, folder: Path, unzip: Any, stage: Stage) -> None:
+    def _download(self, folder: Path, unzip: object, stage: Stage) -> None:
         """Download the archive and unpack it when its SHA-256 is right."""
         import pooch
         import requests
 
         pooch.get_logger().setLevel("WARNING")  # the line shows what it would say
         name, url = self.dataset.archive, self.dataset.url
+        registry = {name: self.dataset.sha256}
         source = pooch.create(
-            path=folder,
-            base_url="",
-            registry={name: self.dataset.sha256},
-            urls={name: url},
-            retry_if_failed=_RETRIES,
+            folder, "", registry=registry, urls={name: url}, retry_if_failed=_RETRIES
         )
         download = pooch.HTTPDownloader(progressbar=stage, chunk_size=_CHUNK, timeout=self.timeout)
         try:
@@ -184,18 +160,6 @@ def _reason(error: BaseException) -> str:
     while error.__context__ is not None:  # each library wraps what the system says
         error = error.__context__
     return f"the connection failed ({getattr(error, 'strerror', None) or error})"
-
-
-@contextmanager
-def _folders_unless_empty(folder: Path) -> Iterator[None]:
-    """Remove what is made of a folder, and of those it lies in, where nothing is left in them."""
-    made = [path for path in (folder, *folder.parents) if not exists(path)]
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # one that holds something ends it
-            for path in made:
-                path.rmdir()
 
 
 def require() -> None:

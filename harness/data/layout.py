@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import KW_ONLY, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from unicodedata import category
 
-from harness.core.errors import UsageError
-from harness.core.given import is_given, name_of, no_file, shown
-from harness.core.unpacking import SENT, Cap
-from harness.data.conditions import Condition, conditions, key, narrowed, where_to_write
+import polars as pl
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
+from pydantic_core import ArgsKwargs
 
-if TYPE_CHECKING:
-    import polars as pl
+from harness.core.errors import UsageError, in_toml
+from harness.core.given import is_given, no_file, shown
+from harness.core.unpacking import SENT, Cap
+from harness.data.conditions import Condition, conditions, key, where_to_write
+from harness.data.times import TIME_FORMATS
 
 LISTS = "lists"
 """The key of a table that is no log: nothing says how its text is written."""
@@ -30,101 +42,142 @@ CandidateRule = Literal["catalogue", "shown", "train"]
 CATALOG = "table:"
 """What a table of the session's catalog is named by."""
 _REMOTE = re.compile(rf"{CATALOG}|[A-Za-z][A-Za-z0-9+.-]+:/")
+_LONGEST_SEPARATOR = 8
 
 
 def is_remote(name: str) -> bool:
-    """Return whether Spark alone can read what has such a name: a table, or a URI.
-
-    Examples
-    --------
-    >>> [is_remote(name) for name in ("table:shop.sales", "s3a://shop/log.csv", "C:/log.csv")]
-    [True, True, False]
-    """
+    """Return whether Spark alone can read it: ``table:shop.sales``, ``s3a://shop/log.csv``."""
     return _REMOTE.match(name) is not None
 
 
-@dataclass(frozen=True)
-class Table:
+def _separator(separator: str) -> str:
+    """Raise ValueError where a text cannot stand between fields."""
+    size = len(separator.encode())
+    controls = (sign for sign in separator if sign != "\t" and category(sign) == "Cc")
+    if (
+        not 1 <= size <= _LONGEST_SEPARATOR
+        or not set(separator).isdisjoint('"\r\n')
+        or (size > 1 and any(controls))
+    ):
+        raise ValueError(
+            f"is {separator!r}; expected one character, such as "
+            f'"," or ";" or "\\t", or a text such as "::" of up to {_LONGEST_SEPARATOR} bytes, '
+            "without quotes, ends of lines and control characters"
+        )
+    return separator
+
+
+def _time_format(time_format: str) -> str:
+    """Raise ValueError where a text says nothing about how times are written."""
+    if time_format not in TIME_FORMATS and "%" not in time_format:
+        raise ValueError(
+            f"is {time_format!r}; allowed: {', '.join(TIME_FORMATS)}, or a pattern such as "
+            '"%d.%m.%Y"'
+        )
+    return time_format
+
+
+Name = Annotated[str, Field(min_length=1)]
+Separator = Annotated[str, AfterValidator(_separator)]
+TimeFormat = Annotated[str, AfterValidator(_time_format)]
+_Where = Annotated[
+    tuple[Condition, ...],
+    BeforeValidator(lambda where: where if isinstance(where, tuple) else conditions(where or {})),
+]
+_SETTINGS = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+
+@dataclass(frozen=True, config=_SETTINGS)
+class _Declared:
+    """A declaration whose faults are told as a UsageError."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, values: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(values)
+        except ValidationError as error:
+            if not isinstance(values, ArgsKwargs):  # what holds it is told
+                raise
+            fault, names = error.errors()[0], [each.name for each in fields(cls)]
+            name = names[n] if isinstance(n := fault["loc"][0], int) else n
+            words = fault["msg"].replace("Input should be", "expected")
+            if fault["type"] == "missing":
+                words = "is missing"
+            elif fault["type"] != "value_error":
+                words = f"is {in_toml(fault['input'])}; {words}"
+            file = [*values.args, *(values.kwargs or {}).values(), ""][0]
+            raise UsageError(f"{file}: {name} {words.removeprefix('Value error, ')}") from None
+
+
+@dataclass(frozen=True, config=_SETTINGS)
+class Table(_Declared):
     """A delimited or Parquet file, a folder of them, or one member in a .gz or .zip.
 
-    Attributes
+    Parameters
     ----------
-    path : Path
-        The plain name; ``path.gz`` and ``path.zip`` are taken when it is absent.
+    file : str
+        Its name in the folder of the data: a file, a folder of files, a pattern such as
+        ``logs/*.csv``, or a table of a database, ``shop.duckdb::orders``. ``file.gz`` and
+        ``file.zip`` are taken when it is absent.
     separator : str
-        What stands between fields (not used for Parquet); where it is longer than one byte, quotes
-        are letters.
-    header : tuple of str, optional
+        What stands between fields of text; where it is longer than a byte, quotes are letters.
+    header : sequence of str, optional
         Column names of a file that has no header line.
-    encoding : str
-        Of text without a byte order mark, one of `Encoding`.
+    encoding : {"utf-8", "latin-1", "cp1252"}
+        Of text without a byte order mark.
     quote : bool
         Whether fields may stand in quotes; else quotes are letters.
     escape : str
         What makes a quote, a separator or itself behind it a letter; empty: nothing does.
-    inherits_quote : bool
-        Whether these two are said of the events, and so hold for text alone.
-    drop_bad_lines : bool
-        Whether lines with damaged quotes, too few or too many fields are left out; else they are
-        refused.
-    rows : tuple of str
+    bad_lines : {"refuse", "drop"}
+        What is done with lines that have damaged quotes, too few or too many fields.
+    rows : sequence of str
         The columns whose lists hold the rows: one of records, or several of equal lengths.
+    inherits_quote : bool
+        Whether `quote` and `escape` are said of the events, and so hold for text alone.
     cap : Cap
-        How much each file may unpack to; it changes nothing of what is read.
-    remote : str
-        The name as it was given, where Spark alone can read it; empty for files of this machine.
+        How much each file may unpack to.
     key : str
-        What names it under ``[data]``: ``events``, ``users`` or ``items``; empty: a layout does;
-        `LISTS`: nothing does.
-    is_frame : bool
-        Whether it is no file, but a frame that was given in Python, and `path` says which.
+        Its key under ``[data]``; empty: a layout names it; `LISTS`: nothing does.
     frame : polars.DataFrame, optional
-        That frame; None where it was given to another process.
+        What a name of a frame stands for; None where that was given to another process.
     """
 
-    path: Path
-    separator: str = ","
+    file: Annotated[str, BeforeValidator(lambda file: str(file) if file else file)]
+    _: KW_ONLY
+    separator: Separator = ","
     header: tuple[str, ...] | None = None
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
     quote: bool = True
-    escape: str = ""
-    inherits_quote: bool = field(default=False, repr=False, compare=False)
-    drop_bad_lines: bool = False
+    escape: Escape = ""
+    bad_lines: BadLines = "refuse"
     rows: tuple[str, ...] = ()
+    inherits_quote: bool = field(default=False, repr=False, compare=False)
     cap: Cap = field(default=SENT, repr=False, compare=False)
-    remote: str = field(default="", repr=False)
     key: str = field(default="", repr=False, compare=False)
-    is_frame: bool = field(default=False, repr=False)
     frame: pl.DataFrame | None = field(default=None, repr=False, compare=False)
 
-    @classmethod
-    def within(cls, folder: Path | str, name: str) -> Table:
-        """Return the table of a name in a folder, whose own name is text where it is remote."""
-        if is_given(name):
-            return cls(Path(shown(name)), is_frame=True)
-        if is_remote(name):
-            return cls(Path(name), remote=name)
-        if isinstance(folder, str) and not name.startswith("/"):
-            remote = f"{folder.rstrip('/')}/{name}"
-            return cls(Path(remote), remote=remote)
-        return cls(Path(folder, name))
+    def __post_init__(self) -> None:
+        """Raise UsageError where an escape cannot stand beside the separator."""
+        size = len(self.separator.encode())
+        if self.escape and not self.inherits_quote and (size > 1 or self.separator == self.escape):
+            raise UsageError(
+                f"{self.named('separator')} is {self.separator!r}; escape needs a separator of one "
+                "byte"
+            )
 
-    def placed(self, folder: Path | str) -> Table:
-        """Return the same in a folder."""
-        located = Table.within(folder, str(self.path))
-        return replace(self, path=located.path, remote=located.remote)
+    def placed(self, folder: Path | str) -> Self:
+        """Return the same in a folder, whose own name is text where it is remote."""
+        if self.is_frame or self.remote:
+            return self
+        if isinstance(folder, str) and not self.file.startswith("/"):
+            return replace(self, file=f"{folder.rstrip('/')}/{self.file}")
+        return replace(self, file=str(Path(folder, self.file)))
 
     @property
     def place(self) -> str:
-        """Where to say how its text is written, for messages.
-
-        Examples
-        --------
-        >>> Table(Path("log.csv"), key="events").place
-        'under [data]'
-        >>> Table(Path("u.item"), key="items").place
-        'within items = { file = "u.item", … } under [data]'
-        """
+        """Where to say how its text is written, for messages: ``under [data]``."""
         if not self.key:
             return "in events(…) or attributes(…) of your layout"
         if self.key == "events":
@@ -132,33 +185,36 @@ class Table:
         return f'within {self.key} = {{ file = "{self.path.name}", … }} under [data]'
 
     def named(self, key: str) -> str:
-        """Return a key that says how its text is written, for messages.
-
-        Examples
-        --------
-        >>> [Table(Path("x"), key=key).named("header") for key in ("events", "items", "")]
-        ['[data] header', '[data] items.header', "the layout's header"]
-        """
+        """Return a key that says how its text is written: ``[data] items.header``."""
         if not self.key:
             return f"the layout's {key}"
         return f"[data] {key}" if self.key == "events" else f"[data] {self.key}.{key}"
 
     @property
+    def is_frame(self) -> bool:
+        """Whether it is no file, but a frame that was given in Python."""
+        return is_given(self.file)
+
+    @property
+    def remote(self) -> str:
+        """Its name, where Spark alone can read it; empty for files of this machine."""
+        return self.file if is_remote(self.file) else ""
+
+    @property
     def name(self) -> str:
-        """The path, or the name as it was given."""
-        return self.remote or str(self.path)
+        """The name of a file or a frame, for messages."""
+        return shown(self.file)
+
+    @property
+    def path(self) -> Path:
+        """The same as a path."""
+        return Path(self.name)
 
     @property
     def local(self) -> Path:
-        """The path.
-
-        Raises
-        ------
-        UsageError
-            Spark alone can read it, or it is a frame of another process.
-        """
+        """The path; UsageError where Spark alone can read it, or another process has the frame."""
         if self.is_frame and self.frame is None:
-            raise no_file(name_of(self.name), "write it as Parquet, and name that file")
+            raise no_file(self.file, "write it as Parquet, and name that file")
         if self.remote:
             raise UsageError(
                 f"{self.remote}: only Spark reads this: harness run CONFIG --engine spark; other "
@@ -166,36 +222,63 @@ class Table:
             )
         return self.path
 
+    @property
+    def drop_bad_lines(self) -> bool:
+        """Whether lines whose fields cannot be told are left out; else they are refused."""
+        return self.bad_lines == "drop"
 
-@dataclass(frozen=True)
-class EventTable:
-    """A table whose rows are events; its attributes are the parameters of `events`, and these.
 
-    Attributes
+@dataclass(frozen=True, config=_SETTINGS)
+class EventTable(Table):
+    """A table whose rows are events.
+
+    Parameters
     ----------
+    file, separator, header, encoding, quote, escape, bad_lines, rows
+        As of `Table`.
+    user, item, time : str
+        The columns; `time` is None where events have no times (allowed for given splits alone).
+    time_format : str
+        ``iso``, ``epoch_s``, ``epoch_ms``, ``epoch_us`` or a strptime pattern.
+    kind : str, optional
+        The column of event types.
+    type : str
+        The event type of all rows, where no column tells it.
+    value : str, optional
+        The column of a number an event.
+    where : mapping of column to condition, optional
+        Which rows are events, as ``where`` in a config; others are counted and left out.
     valid : bool
         Whether these are the events to be evaluated on, of a split that is given.
     numbered : bool
         Whether each event keeps the number of its row in the file.
-    watched : tuple of str
+    watched : sequence of str
         Further columns, of numbers that may say that a row is no hit.
+
+    Examples
+    --------
+    >>> ratings = EventTable("ratings.csv", user="userId", item="movieId", time="timestamp")
+    >>> ratings.columns
+    ('userId', 'movieId', 'timestamp')
     """
 
-    table: Table
-    user: str
-    item: str
-    time: str | None
-    time_format: str = "iso"
-    kind: str | None = None
-    type: str = "event"
-    value: str | None = None
-    where: tuple[Condition, ...] = ()
+    user: Name
+    item: Name
+    time: Name | None
+    time_format: TimeFormat = "iso"
+    kind: Name | None = None
+    type: Name = "event"
+    value: Name | None = None
+    where: _Where = ()
     valid: bool = False
     numbered: bool = False
     watched: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise UsageError where dates bound a column that holds no times."""
+        """Raise UsageError where two columns are one, or dates bound what holds no times."""
+        super().__post_init__()
+        if self.user == self.item:
+            raise UsageError(f'{self.file}: user and item are both the column "{self.user}"')
         for one in self.where:
             if one.of_time and one.column != self.time:
                 column = "which these events do not have" if self.time is None else self.time
@@ -212,21 +295,32 @@ class EventTable:
         return tuple(dict.fromkeys(column for column in every if column is not None))
 
 
-@dataclass(frozen=True)
-class AttributeTable:
-    """A table with one row per user or item; its attributes are the parameters of `attributes`."""
+@dataclass(frozen=True, config=_SETTINGS)
+class AttributeTable(Table):
+    """A table of users or items, one row each.
 
-    table: Table
-    id: str
+    Parameters
+    ----------
+    file, separator, header, encoding, quote, escape
+        As of `Table`.
+    id : str
+        The column of ids.
+    since : str, optional
+        The column with the time a user registered or an item was first shown.
+    time_format : str
+        As of `EventTable`.
+    """
+
+    id: Name
     since: str | None = None
-    time_format: str = "iso"
+    time_format: TimeFormat = "iso"
 
 
-@dataclass(frozen=True)
-class Layout:
+@dataclass(frozen=True, config=_SETTINGS)
+class Layout(_Declared):
     """Everything that turns a folder into events.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The name in runs and reports.
@@ -243,15 +337,28 @@ class Layout:
         The width of item ids whose leading zeros are known to get lost.
     restore_zeros : bool
         Whether shorter item ids are padded with zeros to ``id_width``.
+    about : str
+        What data it is for.
     """
 
-    name: str
-    events: tuple[EventTable, ...]
+    name: Name
+    events: Annotated[tuple[EventTable, ...], Field(min_length=1)]
     users: AttributeTable | None = None
     items: AttributeTable | None = None
     candidates: CandidateRule = "train"
     id_width: int | None = None
     restore_zeros: bool = False
+    about: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        """Raise UsageError where no table says what may be recommended."""
+        is_lacking = self.items is None and self.candidates != "train"
+        if is_lacking or (self.candidates == "shown" and self.items and not self.items.since):
+            since = ', since="…"' if self.candidates == "shown" else ""
+            raise UsageError(
+                f'{self.name}: candidates is "{self.candidates}", which needs '
+                f"items=attributes(…{since})"
+            )
 
     @property
     def several_types(self) -> bool:
@@ -272,8 +379,7 @@ class Layout:
     @property
     def tables(self) -> tuple[Table, ...]:
         """All tables of the layout."""
-        attributes = [a.table for a in (self.users, self.items) if a is not None]
-        return (*(e.table for e in self.events), *attributes)
+        return (*self.events, *(a for a in (self.users, self.items) if a is not None))
 
     @property
     def has_frames(self) -> bool:
@@ -282,69 +388,10 @@ class Layout:
 
     def within(self, folder: Path | str) -> Layout:
         """Return the same for the files in a folder, whose name is text where it is remote."""
-        return self._with_tables(lambda table: table.placed(folder))
+        return self.with_each(lambda table: table.placed(folder))
 
-    def with_times(self, time_format: str) -> Layout:
-        """Return the same with all times written in one way."""
-        return self._with_each(lambda declared: replace(declared, time_format=time_format))
-
-    def with_events(self, **changes: Any) -> Layout:
-        """Return the same with other attributes of every table of events."""
-        return replace(self, events=tuple(replace(table, **changes) for table in self.events))
-
-    def with_conditions(self, more: Sequence[Condition]) -> Layout:
-        """Return the same with more conditions; of those on one column the new one holds."""
-        columns = {condition.column for condition in more}
-        events = tuple(
-            replace(e, where=(*(c for c in e.where if c.column not in columns), *more))
-            for e in self.events
-        )
-        return replace(self, events=events)
-
-    def where_with(self, *more: Condition, **changes: Mapping[str, Any]) -> str:
-        """Return ``where`` of a config with further conditions, and where it is to be written.
-
-        Parameters
-        ----------
-        *more : Condition
-            Of columns that have none.
-        **changes : mapping of text to value
-            What `narrowed` leaves out, by the role of the column: ``user``, ``item`` or ``time``.
-
-        Returns
-        -------
-        str
-            Empty where tables have columns of other names for one role, or no condition says it.
-        """
-        first, *others = self.events
-        there = [one for one in first.where if all(one in table.where for table in others)]
-        held = there
-        for role, fields in changes.items():
-            column, *different = {getattr(table, role) for table in self.events}
-            if different:
-                return ""
-            held = narrowed(held, column, **fields)
-            if not held:
-                return ""
-        return where_to_write(there, *held, *more)
-
-    def capped(self, cap: Cap) -> Layout:
-        """Return the same with tables that may unpack to so much."""
-        return self._with_tables(lambda table: replace(table, cap=cap))
-
-    def holding(self, frames: Mapping[str, pl.DataFrame]) -> Layout:
-        """Return the same with the frames, by name, that its tables are."""
-
-        def with_frame(table: Table) -> Table:
-            frame = frames.get(name_of(table.name)) if table.is_frame else table.frame
-            return replace(table, frame=frame)
-
-        return self._with_tables(with_frame) if frames else self
-
-    def _with_tables(self, change: Callable[[Table], Table]) -> Layout:
-        return self._with_each(lambda declared: replace(declared, table=change(declared.table)))
-
-    def _with_each(self, change: Callable[[Any], Any]) -> Layout:
+    def with_each(self, change: Callable[[Any], Any]) -> Layout:
+        """Return the same with each of its tables changed."""
         return replace(
             self,
             events=tuple(map(change, self.events)),
@@ -352,115 +399,36 @@ class Layout:
             items=self.items and change(self.items),
         )
 
+    def with_events(self, **changes: Any) -> Layout:
+        """Return the same with other attributes of every table of events."""
+        return replace(self, events=tuple(replace(table, **changes) for table in self.events))
 
-def events(
-    file: str,
-    *,
-    user: str,
-    item: str,
-    time: str | None,
-    time_format: str = "iso",
-    kind: str | None = None,
-    type: str = "event",
-    value: str | None = None,
-    where: Mapping[str, object] | None = None,
-    separator: str = ",",
-    header: Sequence[str] | None = None,
-    encoding: Encoding = "utf-8",
-    quote: bool = True,
-    escape: Escape = "",
-    bad_lines: BadLines = "refuse",
-    rows: Sequence[str] = (),
-) -> EventTable:
-    """Declare a table of events.
+    def column(self, role: str) -> str:
+        """Return the column of users, items or times; empty where tables name it differently."""
+        column, *different = {getattr(table, role) for table in self.events}
+        return "" if different else str(column)
 
-    Parameters
-    ----------
-    file : str
-        Its name in the folder of the data: a file, a folder of files, a pattern such as
-        ``logs/*.csv``, or a table of a database, ``shop.duckdb::orders``.
-    user, item, time : str
-        The columns; `time` is None where events have no times (allowed for given splits alone).
-    time_format : str
-        ``iso``, ``epoch_s``, ``epoch_ms``, ``epoch_us`` or a strptime pattern.
-    kind : str, optional
-        The column of event types.
-    type : str
-        The event type of all rows, where no column tells it.
-    value : str, optional
-        The column of a number an event.
-    where : mapping of column to condition, optional
-        Which rows are events, as ``where`` in a config; others are counted and left out.
-    separator, header, encoding, quote, escape, rows
-        As of `Table`.
-    bad_lines : {"refuse", "drop"}
-        What is done with lines that have damaged quotes, too few or too many fields.
+    def where_with(self, *more: Condition) -> str:
+        """Return ``where`` of a config with further conditions, and where it is to be written.
 
-    Examples
-    --------
-    >>> ratings = events("ratings.csv", user="userId", item="movieId", time="timestamp")
-    >>> ratings.columns
-    ('userId', 'movieId', 'timestamp')
-    """
-    names = None if header is None else tuple(header)
-    table = Table(
-        Path(file),
-        separator,
-        names,
-        encoding,
-        quote=quote,
-        escape=escape,
-        drop_bad_lines=bad_lines == "drop",
-        rows=tuple(rows),
-    )
-    held = conditions(where or {})
-    return EventTable(table, user, item, time, time_format, kind, type, value, held)
+        Empty where tables have columns of other names for one role, or no condition says it.
+        """
+        first, *others = self.events
+        there = [one for one in first.where if all(one in table.where for table in others)]
+        held = {one.column: one for one in there}
+        for one in more:
+            narrowed = held[one.column].narrowed(one) if one.column in held else one
+            if narrowed is None or not one.column:
+                return ""
+            held[one.column] = narrowed
+        return where_to_write(there, *(held[column] for column in sorted(held)))
 
 
-def attributes(
-    file: str,
-    *,
-    id: str,
-    since: str | None = None,
-    time_format: str = "iso",
-    separator: str = ",",
-    header: Sequence[str] | None = None,
-    encoding: Encoding = "utf-8",
-    quote: bool = True,
-    escape: Escape = "",
-) -> AttributeTable:
-    """Declare a table of users or items, one row each.
+declared = TypeAdapter(Layout).validate_python
+"""Returns the layout of plain values, such as those of TOML."""
 
-    Parameters
-    ----------
-    file, separator, header, encoding, quote, escape, time_format
-        As of `events`.
-    id : str
-        The column of ids.
-    since : str, optional
-        The column with the time a user registered or an item was first shown.
-    """
-    names = None if header is None else tuple(header)
-    table = Table(Path(file), separator, names, encoding, quote=quote, escape=escape)
-    return AttributeTable(table, id, since, time_format)
+events: Callable[..., EventTable] = EventTable
+"""Declares a table of events in a layout."""
 
-
-_LONGEST_SEPARATOR = 8
-
-
-def require_separator(separator: str, escape: str = "") -> None:
-    """Raise ValueError where a text cannot stand between fields, or not beside an escape."""
-    size = len(separator.encode())
-    controls = (sign for sign in separator if sign != "\t" and category(sign) == "Cc")
-    if (
-        not 1 <= size <= _LONGEST_SEPARATOR
-        or not set(separator).isdisjoint('"\r\n')
-        or (size > 1 and any(controls))
-    ):
-        raise ValueError(
-            f"found {separator!r}, expected one character, such as "
-            f'"," or ";" or "\\t", or a text such as "::" of up to {_LONGEST_SEPARATOR} bytes, '
-            "without quotes, ends of lines and control characters"
-        )
-    if escape and (size > 1 or separator == escape):
-        raise ValueError(f"found {separator!r}; escape needs a separator of one byte")
+attributes: Callable[..., AttributeTable] = AttributeTable
+"""Declares a table of users or items in a layout."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,66 +14,69 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core import cache
-from harness.core.arrays import Int32, Int64, places
+from harness.core.arrays import Bool, Int32, Int64, places
 from harness.core.errors import quoted
 from harness.core.ids import Encoder
-from harness.data import attributes, dataset, zeros
-from harness.data.dataset import NO_TIME, Dataset, Events, of_starts, one_kind, positions
+from harness.data import attributes, dataset
+from harness.data.dataset import NO_TIME, Dataset, Events, events_of, no_events, positions
 from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
-from harness.data.oddities import notes_of, oddities_of, words_of
-from harness.data.ordering import Pieces, merged
-from harness.data.source import Batch
+from harness.data.oddities import note_of_shorter, notes_of, notes_of_zeros, oddities_of, words_of
+from harness.data.ordering import merged
 from harness.data.table_files import EventReader, files_of
-from harness.data.values import Values
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """All items of the events and of their table.
+    """All items of the events and of their table: ids sorted, each once, and notes on these.
 
-    Attributes
-    ----------
-    ids : polars.Series of str
-        Sorted, each once.
-    catalogue, shown_from : optional
-        As a `Dataset` has them.
-    notes : tuple of str
-        What looks odd about their ids.
+    `described` are those that the table has, `shown_from` is as a `Dataset` has it.
     """
 
     ids: pl.Series
-    catalogue: Int32 | None
+    described: Bool | None
     shown_from: Int64 | None
     notes: tuple[str, ...] = ()
 
     def frame(self) -> pl.DataFrame:
-        """Return them as they are kept."""
-        described = np.zeros(len(self.ids), np.bool_)
-        if self.catalogue is not None:
-            described[self.catalogue] = True
-        return known_of(self.ids, {_DESCRIBED: described, dataset.SHOWN_FROM: self.shown_from})
+        """Return them as they are kept, without notes."""
+        columns = {_DESCRIBED: self.described, dataset.SHOWN_FROM: self.shown_from}
+        return frame_of({dataset.ID: self.ids, **columns})
 
     @classmethod
-    def kept(cls, frame: pl.DataFrame, layout: Layout) -> Items:
-        """Return those that `frame` made a frame of; their notes are kept elsewhere."""
-        described = np.flatnonzero(frame[_DESCRIBED].to_numpy()).astype(np.int32)
-        catalogue = None if layout.items is None else described
-        return cls(frame[dataset.ID], catalogue, numbers(frame, dataset.SHOWN_FROM))
+    def kept(cls, frame: pl.DataFrame) -> Items:
+        """Return those that `frame` made a frame of."""
+        known = arrays_of(frame)
+        return cls(frame[dataset.ID], known.get(_DESCRIBED), known.get(dataset.SHOWN_FROM))
 
 
-def known_of(ids: pl.Series, known: Mapping[str, Any]) -> pl.DataFrame:
-    """Return a frame of ids, and of what is known of each; None: nothing is."""
-    columns = {name: values for name, values in known.items() if values is not None}
-    return pl.DataFrame({dataset.ID: ids, **columns})
+def frame_of(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return a frame of the columns that are not None."""
+    return pl.DataFrame({name: column for name, column in columns.items() if column is not None})
 
 
-def numbers(frame: pl.DataFrame, name: str) -> Any:
-    """Return a column as an array; None where the frame does not have it."""
-    return frame[name].to_numpy() if name in frame.columns else None
+def arrays_of(frame: pl.DataFrame) -> dict[str, npt.NDArray[Any]]:
+    """Return the numbers of a frame by the names of its columns."""
+    return {c.name: c.to_numpy() for c in frame if c.dtype != pl.String}
+
+
+def kept_columns(events: Events, types: Sequence[object]) -> dict[str, npt.NDArray[Any]]:
+    """Return what is kept of events, beside where those of each user begin."""
+    columns: dict[str, npt.NDArray[Any] | None] = {
+        dataset.ITEM: events.item,
+        dataset.TIME: events.time,
+        dataset.KIND: events.kind if len(types) > 1 else None,
+        dataset.ROW: events.row,
+        dataset.VALUE: events.value,
+    }
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 _DESCRIBED = "described"
+_PIECE = 1 << 20
+"""Events that are put together: memory of small arrays stays with the process."""
+PART_BYTES = 1 << 30
+"""Of text, after which a part ends."""
 
 
 def items_of(
@@ -85,21 +89,74 @@ def items_of(
     table : polars.DataFrame, optional
         The rows of the items' table; read from its files by default.
     """
-    frame, notes = _attributes(layout.items) if table is None else table, list[str]()
-    described = None if layout.items is None else _column(frame, layout.items.id)
+    notes, frame = list[str](), _attributes(layout.items) if table is None else table
+    described = None if layout.items is None else frame[layout.items.id]
     if layout.id_width is not None and described is not None:
         width = layout.id_width
         # An id may be met twice; it is to be counted once.
-        notes += zeros.notes(layout, met.unique(), described, width)
+        notes += notes_of_zeros(layout, met.unique(), described, width)
         if layout.restore_zeros:
             met, described = met.str.zfill(width), described.str.zfill(width)
     elif layout.id_width is None:
-        notes += zeros.note_of_shorter(met)
+        notes += note_of_shorter(met)
     if layout.items is not None and described is not None:
         notes += attributes.notes_on_ids(layout.items, "items", described, met)
     ids, at = index_of(met, described)
-    catalogue = None if described is None else np.unique(positions(described, ids))
-    return Items(ids, catalogue, _times(layout.items, frame, described, ids), tuple(notes)), at
+    shown_from = times_of(layout.items, frame, ids, described)
+    is_described = None if described is None else ids.is_in(described.implode()).to_numpy()
+    return Items(ids, is_described, shown_from, tuple(notes)), at
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as codes: of `kinds`, and of users and items, whose new ids are in the codes' order.
+
+    `first` is whether codes begin anew here.
+    """
+
+    columns: dict[str, npt.NDArray[Any]]
+    kinds: Sequence[EventType]
+    users: pl.Series
+    items: pl.Series
+    first: bool
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The times of the first and of the last event."""
+        time = self.columns[dataset.TIME]
+        return int(time.min()), int(time.max())
+
+
+def in_parts(
+    layout: Layout, reader: EventReader, most_rows: int, most_ids: float = inf
+) -> Iterator[Rows]:
+    """Yield the rows of a reader in parts; codes begin anew where there are `most_ids`."""
+    users, items, types, first = Encoder(), Encoder(), EventTypes(), True
+    batches: list[dict[str, npt.NDArray[Any]]] = []
+    size = read_bytes = 0
+
+    def taken() -> Rows:
+        columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
+        batches.clear()
+        return Rows(columns, types.met, users.take(), items.take(), first)
+
+    with ThreadPoolExecutor(1) as beside:
+        for number, batch in reader.batches():
+            read_bytes += batch.bytes
+            if len(batch.time) == 0:
+                continue  # all of its rows are left out
+            item = beside.submit(items.codes_of_keys, *batch.item)
+            codes = users.codes_of_keys(*batch.user), item.result()
+            batches.append(columns_of(layout, types, number, codes, batch))
+            size += len(batch.time)
+            if size >= most_rows or read_bytes >= PART_BYTES:
+                yield taken()
+                size = read_bytes = 0
+                first = max(len(users), len(items)) >= most_ids
+                if first:
+                    users, items = Encoder(), Encoder()
+    if batches:
+        yield taken()
 
 
 def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) -> Dataset:
@@ -111,75 +168,58 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
         A file, column or value that cannot be used.
     """
     reader = EventReader(layout, progress)
-    with ThreadPoolExecutor(1) as beside:
-        coded = _Coded(layout, beside)
-        for number, batch in reader.batches():
-            coded.add(number, batch)
-    types = in_order(coded.types.met)
-    users, batches = coded.users.ids(), coded.batches(types)
+    read = list(in_parts(layout, reader, _PIECE))
+    types = in_order(read[-1].kinds)
+    codes = codes_of(read[-1].kinds, types)
+    user_ids, user_map = sorted_ids(pl.concat([rows.users for rows in read]))
     users_frame = users_of(layout)
-    items, item_map = items_of(layout, coded.items.ids())
-    user_ids, user_map = sorted_ids(users)
-    events = merged(batches, user_map, item_map, len(types), coded.values.met)
-    known = registered(layout, users_frame, user_ids)
+    items, item_map = items_of(layout, pl.concat([rows.items for rows in read]))
+    batches = [of_types(events_of(rows.columns), codes) for rows in read]
+    read.clear()  # so that each is let go as soon as its events have their places
+    events = merged(batches, user_map, item_map, len(types))
+    known = times_of(layout.users, users_frame, user_ids)
     odd = oddities_of(events, user_ids, words_of(items.ids), len(types))
     notes = (*reader.notes(), *items.notes, *notes_of(layout, [odd]))
-    return dataset_of(layout, items, user_ids, events, known, notes, types)
+    return dataset_of(layout, items, notes, types, user_ids, events, known)
 
 
 def dataset_of(
     layout: Layout,
     items: Items,
-    user_ids: pl.Series,
-    events: Events,
-    registered: Int64 | None,
     notes: Sequence[str],
     types: Sequence[EventType],
+    user_ids: pl.Series | None = None,
+    events: Events | None = None,
+    registered: Int64 | None = None,
+    span: tuple[int, int] | None = None,
 ) -> Dataset:
-    """Return the data set of users, their events, and the items of all."""
+    """Return the data set of users and their events, by default none, and the items of all."""
     if any(table.kind is not None for table in layout.events):
         told = f"{TYPES}{', '.join(map(quoted, dict.fromkeys(of.name for of in types)))}"
         notes = list(dict.fromkeys([*notes, told]))  # what is kept has it already
+    described = items.described
     return Dataset(
         layout=layout.name,
-        user_ids=user_ids,
+        user_ids=pl.Series(dataset.ID, [], pl.String) if user_ids is None else user_ids,
         item_ids=items.ids,
-        events=events,
+        events=no_events() if events is None else events,
         kinds=tuple(of.name for of in types),
         valid_kinds=tuple(code for code, of in enumerate(types) if of.valid),
         candidates=layout.candidates,
         has_time=all(table.time is not None for table in layout.events),
-        catalogue=items.catalogue,
+        catalogue=None if described is None else np.flatnonzero(described).astype(np.int32),
         shown_from=items.shown_from,
         registered=registered,
         notes=tuple(notes),
         users_table=layout.users,
         items_table=layout.items,
+        span=span,
     )
 
 
-class _Coded:
-    """The events read so far, as codes."""
-
-    def __init__(self, layout: Layout, beside: Executor) -> None:
-        self.layout, self.types, self._beside = layout, EventTypes(), beside
-        self.users, self.items, self.values = Encoder(), Encoder(), Values()
-        self._pieces = Pieces()
-
-    def add(self, number: int, batch: Batch) -> None:
-        """Take in events of a table."""
-        items = self._beside.submit(self.items.codes_of_keys, *batch.item)
-        user = self.users.codes_of_keys(*batch.user)
-        item = items.result()
-        columns = columns_of(self.layout, self.types, number, (user, item), batch)
-        if dataset.VALUE in columns:
-            columns[dataset.VALUE] = self.values.codes(columns[dataset.VALUE])
-        self._pieces.add(columns)
-
-    def batches(self, types: Sequence[EventType]) -> list[Events]:
-        """Return all events, in pieces, of types by their codes; with numbers for values."""
-        codes = codes_of(self.types.met, types)
-        return [of_types(events, codes) for events in self._pieces.events()]
+def types_of(data: Dataset) -> list[EventType]:
+    """Return the event type of each code."""
+    return [EventType(code in data.valid_kinds, name) for code, name in enumerate(data.kinds)]
 
 
 def _attributes(table: AttributeTable | None) -> pl.DataFrame:
@@ -197,13 +237,23 @@ def users_of(layout: Layout) -> pl.DataFrame:
     return pl.DataFrame()
 
 
-def registered(layout: Layout, frame: pl.DataFrame, ids: pl.Series) -> Int64 | None:
-    """Return when each of some users registered, by what `users_of` returns."""
-    return _times(layout.users, frame, None, ids)
+def times_of(
+    table: AttributeTable | None,
+    frame: pl.DataFrame,
+    index: pl.Series,
+    ids: pl.Series | None = None,
+) -> Int64 | None:
+    """Return the times of the sorted ids `index` in a table's rows, whose ids may be mended."""
+    if table is None or table.since is None:
+        return None
+    return times_at(frame[table.id] if ids is None else ids, attributes.since(table, frame), index)
 
 
-def _column(frame: pl.DataFrame, name: str) -> pl.Series:
-    return frame[name].alias(dataset.ID)
+def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
+    """Return the time of each of the sorted ids `index`, by those of `ids`, none twice."""
+    place, found = positions(ids, index), np.full(len(index), NO_TIME, np.int64)
+    found[place[place >= 0]] = times.fill_null(NO_TIME).to_numpy()[place >= 0]
+    return found
 
 
 def sorted_ids(ids: pl.Series) -> tuple[pl.Series, Int32]:
@@ -227,8 +277,6 @@ def _order(ids: pl.Series) -> Int64:
     order = np.argsort(heads)
     same = np.diff(heads[order]) == 0
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    if len(tied) > len(ids) // 2:
-        return ids.arg_sort().to_numpy()
     rows = {"head": heads[order[tied]], "id": ids.gather(order[tied]), "place": order[tied]}
     order[tied] = pl.DataFrame(rows).sort("head", "id")["place"].to_numpy()
     return order
@@ -240,27 +288,6 @@ def index_of(ids: pl.Series, more: pl.Series | None = None) -> tuple[pl.Series, 
     once = every.unique()
     index = once.gather(_order(once)).alias(dataset.ID)
     return index, positions(ids, index)
-
-
-def _times(
-    table: AttributeTable | None,
-    frame: pl.DataFrame,
-    ids: pl.Series | None,
-    index: pl.Series,
-) -> Int64 | None:
-    if table is None or table.since is None:
-        return None
-    known = _column(frame, table.id) if ids is None else ids
-    return times_at(known, attributes.since(table, frame), index)
-
-
-def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
-    """Return the time of each of the sorted ids `index`, by those of `ids`, none twice."""
-    at = positions(ids, index)
-    found = np.full(len(index), NO_TIME, np.int64)
-    values = times.fill_null(NO_TIME).to_numpy()
-    found[at[at >= 0]] = values[at >= 0]
-    return found
 
 
 TYPES = "event types: "
@@ -291,42 +318,32 @@ def files(layout: Layout) -> list[Path]:
 
 
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:
-    events = data.events
-    starts = events.user_starts(len(data.user_ids))
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "starts": starts,
-        dataset.ITEM: events.item,
-        dataset.TIME: events.time,
-    }
-    if len(data.kinds) > 1:
-        arrays[dataset.KIND] = events.kind
-    for name, column in ((dataset.ROW, events.row), (dataset.VALUE, events.value)):
-        if column is not None:
-            arrays[name] = column
+    starts = data.events.user_starts(len(data.user_ids))
+    arrays = {"starts": starts, **kept_columns(data.events, data.kinds)}
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
-    users = known_of(data.user_ids, {dataset.REGISTERED: data.registered})
+    users = frame_of({dataset.ID: data.user_ids, dataset.REGISTERED: data.registered})
     users.write_ipc(folder / "users.arrow")
-    items = Items(data.item_ids, data.catalogue, data.shown_from)
+    described = (
+        None if data.catalogue is None else np.isin(np.arange(len(data.item_ids)), data.catalogue)
+    )
+    items = Items(data.item_ids, described, data.shown_from)
     items.frame().write_ipc(folder / "items.arrow")
-    return {"notes": data.notes, "kinds": data.kinds, "valid_kinds": data.valid_kinds}
+    return {"arrays": list(arrays), "notes": data.notes, "types": types_of(data)}
 
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
-    users, items = (pl.read_ipc(folder / f"{n}.arrow") for n in ("users", "items"))
-    types = [EventType(at in notes["valid_kinds"], n) for at, n in enumerate(notes["kinds"])]
-    events = _events(folder, layout, len(types))
-    known = numbers(users, dataset.REGISTERED)
-    kept = Items.kept(items, layout)
-    return dataset_of(layout, kept, users[dataset.ID], events, known, notes["notes"], types)
-
-
-def _events(folder: Path, layout: Layout, n_kinds: int) -> Events:
-    def array(name: str) -> npt.NDArray[Any]:
-        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
-
-    starts, item, time = (array(name) for name in ("starts", dataset.ITEM, dataset.TIME))
-    kind = array(dataset.KIND) if n_kinds > 1 else one_kind(len(item))
-    row = array(dataset.ROW) if any(table.numbered for table in layout.events) else None
-    value = array(dataset.VALUE) if layout.has_values else None
-    return Events(of_starts(starts), item, time, kind, row, value, starts=starts)
+    users, items = (pl.read_ipc(folder / f"{name}.arrow") for name in ("users", "items"))
+    arrays = {
+        name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+        for name in notes["arrays"]
+    }
+    return dataset_of(
+        layout=layout,
+        items=Items.kept(items),
+        user_ids=users[dataset.ID],
+        events=events_of(arrays, arrays.pop("starts")),
+        registered=arrays_of(users).get(dataset.REGISTERED),
+        notes=notes["notes"],
+        types=[EventType(valid, name) for valid, name in notes["types"]],
+    )

@@ -8,10 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from harness.core.errors import DataError
@@ -19,23 +17,15 @@ from harness.core.io import exists, is_hidden, listed, parts, refuse_twice, spel
 from harness.data.layout import Table
 
 _WILD = re.compile(r"[*?\[]")
-_ANY_FOLDERS = "**"
 INSIDE = "::"
 """What stands between a database and the name of its table."""
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
-@dataclass(frozen=True)
-class Part:
-    """One file of a table.
+class Part(NamedTuple):
+    """One file of a table, with what the names of its folders say, or a table of a database.
 
-    Attributes
-    ----------
-    path : Path
-    partition : tuple of (column, value)
-        What the names of its folders say; None: nothing stands there.
-    inside : str, optional
-        The table of a database.
+    In `partition` the value of a column is None where nothing stands there.
     """
 
     path: Path
@@ -54,11 +44,13 @@ def parts_of(table: Table) -> list[Part]:
     if table.is_frame:
         return [Part(table.local)]
     path, inside = _opened_up(table.local)
-    if inside is not None and not exists(path):
-        raise DataError(f"{path}: no such file\n{listed(path.parent)}")
+    if inside is not None:
+        if not exists(path):
+            raise DataError(f"{path}: no such file\n{listed(path.parent)}")
+        return [Part(file, inside=inside) for file in parts(path)]
     root, pattern = _cut(path)
     files = _matching(root, pattern) if pattern else parts(root)
-    return [Part(file, () if inside else _partition(file, root), inside) for file in files]
+    return [Part(file, _partition(file, root)) for file in files]
 
 
 def is_in_database(table: Table) -> bool:
@@ -99,9 +91,15 @@ def _cut(path: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 def _matching(root: Path, pattern: Sequence[str]) -> list[Path]:
-    fitting = dict.fromkeys(_fitting(root, pattern))
-    tables = (parts(path) if path.is_dir() else [path] for path in fitting)
-    files = sorted(set(chain.from_iterable(tables)))
+    """Return the files that fit a pattern, and those of folders that do, but for hidden ones."""
+    fitting = (
+        path
+        for path in _glob(root, pattern)
+        if not any(map(is_hidden, path.relative_to(root).parts))
+    )
+    files = sorted(
+        {file for path in fitting for file in (parts(path) if path.is_dir() else [path])}
+    )
     refuse_twice(files)
     if not files:
         raise DataError(
@@ -111,27 +109,13 @@ def _matching(root: Path, pattern: Sequence[str]) -> list[Path]:
     return files
 
 
-def _fitting(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
-    """Yield what fits, but for hidden names; links to folders are followed where one is named.
-
-    `Path.glob` leaves out a broken link whose name is no pattern; such a file must not go missing.
-    """
-    first, rest = pattern[0], pattern[1:]
-    if first == _ANY_FOLDERS:
-        yield from _fitting(folder, rest or ["*"])
-    try:
-        inside = sorted(path for path in folder.iterdir() if not is_hidden(path.name))
-    except OSError:  # no folder, or one that is closed
-        return
-    for path in inside:
-        if first == _ANY_FOLDERS:
-            if path.is_dir() and not path.is_symlink():  # which may lead in circles
-                yield from _fitting(path, pattern)
-        elif fnmatchcase(path.name, first):
-            if not rest:
-                yield path
-            elif path.is_dir():
-                yield from _fitting(path, rest)
+def _glob(root: Path, pattern: Sequence[str]) -> Iterator[Path]:
+    *above, last = (*pattern, "*") if pattern[-1] == "**" else pattern
+    if _WILD.search(last):
+        return root.glob("/".join([*above, last]))
+    # `glob` leaves out a broken link whose name is no pattern; such a file must not go missing.
+    paths = (folder / last for folder in root.glob("/".join(above)))
+    return (path for path in paths if os.path.lexists(path))
 
 
 def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
@@ -148,8 +132,3 @@ def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
             )
         values[column] = None if value == _NULL else unquote(value)
     return tuple(values.items())
-
-
-def absolute(part: Part) -> Part:
-    """Return the same with a path that others find too."""
-    return replace(part, path=Path(os.path.abspath(part.path)))  # noqa: PTH100 - links stay

@@ -1,36 +1,261 @@
-"""What looks odd in the events of a log: ids that are words for nothing, and repeated events."""
+"""What looks odd in a log, and what to do.
+
+A returned article has a quantity of −1, an article that was shown and not clicked a label of 0, an
+article that was looked at the event type "view". Spreadsheets take the leading zeros of ids,
+programs write "null" for an id that is missing, and exports have rows twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from harness.core.arrays import Int64
-from harness.core.errors import counted, printable
-from harness.data.dataset import DAY_US, ITEM, TIME, USER, VALUE, Events
-from harness.data.layout import Layout
+from harness.core.arrays import Floats, Int64
+from harness.core.column_names import column_of, has_role
+from harness.core.errors import DataError, counted, in_toml, printable
+from harness.data.conditions import Condition, as_number, conditions
+from harness.data.dataset import DAY_US, ID, ITEM, TIME, USER, VALUE, Events
+from harness.data.layout import EventTable, Layout
 
+_FIRST = 1_000
+"""Rows by which a column holds numbers, or ids without zeros."""
+HITS = {"above": 0, "empty": True}
+"""In ``where`` it leaves out the events with 0 or less in a column, and no others."""
 WORDS = ("null", "nan", "none", "na", "n/a", "<na>", "\\n")
 """What programs write where there is no value, in small letters."""
 _LONGEST = max(map(len, WORDS))
+CURE = "restore it with [data] restore_zeros = true"
+
+
+# Columns that a config does not name, and that may say that a row is no hit.
+
+
+class Low(NamedTuple):
+    """What a column says of some events.
+
+    How many have 0 or less there, the lowest number, and whether some have nothing there, or a text
+    that is no number.
+    """
+
+    events: int = 0
+    lowest: float = math.inf
+    empty: bool = False
+    text: bool = False
+
+    @classmethod
+    def of(cls, numbers: Floats) -> Low:
+        """Return it by the numbers of events; see `harness.data.to_events.Batch`."""
+        lowest = float(np.fmin.reduce(numbers, initial=math.inf))
+        events = 0 if lowest > 0 else int(np.count_nonzero(numbers <= 0))
+        return cls(events, lowest, bool(np.isnan(numbers).any()), bool((numbers == np.inf).any()))
+
+    def with_others(self, others: Low) -> Low:
+        """Return the same of these events and others."""
+        return Low(
+            events=self.events + others.events,
+            lowest=min(self.lowest, others.lowest),
+            empty=self.empty or others.empty,
+            text=self.text or others.text,
+        )
+
+
+Lows: TypeAlias = Sequence[Mapping[str, Low]]
+"""Of each table, by column."""
+First: TypeAlias = Callable[[str, int], pl.Series]
+"""Returns the first texts of a column, so many of them."""
+
+
+def watching(table: EventTable, names: Iterable[str], first: First) -> EventTable:
+    """Return a table of events with those of its columns that are watched.
+
+    A config that names one of them says by it which rows are hits: none is watched.
+    """
+
+    def holds_numbers(name: str) -> bool:
+        texts = first(name, _FIRST).to_frame("text")
+        return not texts.select(as_number(pl.col("text"), is_text=True).is_null().all()).item()
+
+    named = (table.kind, table.value, *(condition.column for condition in table.where))
+    usual = [name for name in names if has_role(name, ("grade",))]
+    if not set(usual).isdisjoint(named):
+        return table
+    free = (name for name in usual if name not in table.columns)
+    return replace(table, watched=tuple(filter(holds_numbers, free)))
+
+
+def type_column(table: EventTable, names: Iterable[str]) -> str | None:
+    """Return the column of event types of a table, by its name, if the config does not name it."""
+    column = column_of("kind", names)
+    return None if table.kind is not None or column in table.columns else column
+
+
+def notes_of_types(layout: Layout, columns: Sequence[str | None]) -> Iterator[str]:
+    """Yield a note on each table with a column of event types that the config does not name."""
+    for table, column in zip(layout.events, columns, strict=True):
+        if column is None or layout.tells_types:
+            continue
+        cure = "keep only these in the file"
+        if set(columns) == {column}:
+            cure = f"kind = {in_toml(column)} names it, and [evaluation] hits chooses the types"
+        yield (
+            f"{table.path.name}: every row counts, with any value of column "
+            f'"{printable(column)}". If only some event types are hits, {cure}'
+        )
+
+
+def notes_of_lows(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
+    """Yield a note on each column that may say of some of all events that they are no hits."""
+    for column in dict.fromkeys(name for of_table in lows for name in of_table):
+        count = sum(of_table[column].events for of_table in lows if column in of_table)
+        if count == 0:
+            continue
+        cure, low = "remove these from the files of the log", _of_all(lows, column)
+        if low is not None and not low.text and count < events:
+            cure = f"{layout.where_with(*conditions({column: HITS}))} leaves them out"
+        have = "has" if count == 1 else "have"
+        yield (
+            f"of {counted(events, 'event')} {count:,} {have} 0 or less in column "
+            f'"{printable(column)}", and each counts. If these are returns, or mean that nothing '
+            f"happened, {cure}"
+        )
+
+
+def refuse_lows(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:
+    """Raise DataError where some of the held-out events of a given split may be no hits."""
+    for column, low in lows[layout.events.index(table)].items():
+        if low.events > 0:
+            cures = _cures(layout, _of_all(lows, column), column, low.events < events)
+            raise DataError(
+                f'{table.name}: column "{printable(column)}" holds 0 or less in '
+                f"{low.events:,} of {counted(events, 'event')}; this may mean that an item is "
+                "not relevant\n" + "\n".join(cures)
+            )
+
+
+def _cures(layout: Layout, low: Low | None, column: str, some_are_hits: bool) -> Iterator[str]:
+    """Yield what to do about a column of held-out events, of which the whole log has `low`."""
+    if low is None or low.text:
+        yield "if so, remove these rows from the file; if every row is a hit, remove the column"
+        return
+    if some_are_hits:
+        where = layout.where_with(*conditions({column: HITS}))
+        yield f"if so, {where} leaves such rows out of both tables"
+    if some_are_hits and not low.empty:
+        grades = f"value = {in_toml(column)} under [data] reads it this way"
+        yield f"if it grades true items, {grades}: items of 0 or less are not true"
+    every = layout.where_with(Condition(column, low=low.lowest, empty=True))
+    yield f"if every row is a hit, {every} says so"
+
+
+def _of_all(lows: Lows, column: str) -> Low | None:
+    """Return what a column says of the events of all tables; None where a table has no such."""
+    if not all(column in of_table for of_table in lows):
+        return None
+    return reduce(Low.with_others, (of_table[column] for of_table in lows))
+
+
+# Leading zeros of item ids: noticed, told, and refused where in doubt.
+
+
+def lost_zero(ids: pl.Series, width: int) -> pl.Series:
+    """Return the ids that are one digit shorter than all should be."""
+    return ids.filter(ids.str.len_chars() == width - 1)
+
+
+def without_zeros(ids: pl.Series) -> pl.Series:
+    """Return ids as they are where they were saved as numbers."""
+    return ids.str.strip_chars_start("0")
+
+
+def also_of_zeros(error: DataError, layout: Layout, table: EventTable, first: First) -> DataError:
+    """Return an error that also tells of lost zeros, which the same spreadsheet took."""
+    width = layout.id_width
+    if width is None or layout.restore_zeros:
+        return error
+    short = lost_zero(first(table.item, _FIRST), width)
+    if short.is_empty():
+        return error
+    return DataError(
+        f'{error}\nand its item ids, such as "{short[0]}", have {width - 1} digits: '
+        f"the leading zero was lost when the file was saved as numbers; {CURE}"
+    )
+
+
+def notes_of_zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
+    """Return a note on item ids that lost their leading zero, or raise where nothing matches."""
+    short = [lost_zero(ids, width) for ids in (items, catalogue)]
+    n_short = sum(map(len, short))
+    if n_short == 0:
+        return []
+    if layout.restore_zeros:
+        return [f"{counted(n_short, 'item id')} padded to {width} digits"]
+    files = [table.path.name for table in (layout.events[0], layout.items) if table is not None]
+    counts = " and ".join(
+        f"{len(lost):,} of {len(ids):,} item ids in {file}"
+        for lost, ids, file in zip(short, (items, catalogue), files, strict=True)
+    )
+    first = (short[0] if len(short[0]) > 0 else short[1]).sort()[0]
+    what = (
+        f'{counts} have {width - 1} digits (such as "{first}"): the leading zero was lost when '
+        "the file was saved as numbers"
+    )
+    every = pl.concat([items.alias(ID), catalogue.alias(ID)])
+    in_both_forms = lost_zero(every, width).str.zfill(width).is_in(every.implode()).any()
+    if min(map(len, short)) == 0 or in_both_forms:
+        raise DataError(f"{layout.events[0].path.parent}: {what}\n{CURE}")
+    return [f"LOST ZEROS: {what}; an upload with such ids would hit nothing and score 0; {CURE}"]
+
+
+def note_of_shorter(ids: pl.Series) -> list[str]:
+    """Return a note where an id has both forms, or most have zeros, and some are shorter without.
+
+    Nothing is known of how long the ids of such a log should be.
+    """
+    padded = ids.filter(ids.str.contains("^0[0-9]+$")).unique().sort()
+    if padded.is_empty():
+        return []
+    plain = ids.filter(ids.str.contains("^[1-9][0-9]*$")).unique().sort()
+    bare = without_zeros(padded)
+    in_both_forms = plain.filter(plain.is_in(bare.implode()))
+    width = int(np.bincount(padded.str.len_bytes().to_numpy()).argmax())
+    whole = padded.filter(padded.str.len_bytes() == width)
+    shorter = plain.filter(plain.str.len_bytes() < width)
+    total = counted(ids.n_unique(), "item id")
+    if not in_both_forms.is_empty():
+        first, are = in_both_forms[0], "is" if len(in_both_forms) == 1 else "are"
+        what = (
+            f"{len(in_both_forms):,} of {total} {are} also written with leading zeros, such as "
+            f'"{first}" and "{padded.filter(bare == first)[0]}"'
+        )
+    elif 0 < len(shorter) < len(whole):
+        are = "is a shorter number" if len(shorter) == 1 else "are shorter numbers"
+        what = (
+            f'{len(shorter):,} of {total} {are} without leading zeros, such as "{shorter[0]}", '
+            f'and {len(whole):,} have {width} digits with them, such as "{whole[0]}"'
+        )
+    else:
+        return []
+    return [
+        f"{what}. If some were saved as numbers and lost their zeros, write them as text again; "
+        "now they count as other items"
+    ]
+
+
+# Ids that are words for nothing, and repeated events.
 
 
 class Oddities(NamedTuple):
     """What looks odd in some events; those of other users add up to it.
 
-    Attributes
-    ----------
-    users, items : mapping of text to int
-        How many events there are of each id that is a word for nothing.
-    repeated : int
-        Events that are equal to another one, which is not counted.
-    of_day : int
-        How many of these have a time of day.
-    events : int
-        How many events there are.
+    How many events there are of each id that is a word for nothing, how many are equal to another
+    one, which is not counted, how many of these have a time of day, and how many events there are.
     """
 
     users: Mapping[str, int]
@@ -59,12 +284,7 @@ def oddities_of(
 ) -> Oddities:
     """Return what looks odd in events in canonical order.
 
-    Parameters
-    ----------
-    users : polars.Series of str
-        The id of each position.
-    items : mapping of int to text
-        What `words_of` returns.
+    `users` has the id of each position, `items` what `words_of` returns.
     """
     starts = events.user_starts(len(users))
     repeated = _repeated(events, starts, n_kinds)
@@ -99,37 +319,35 @@ def _repeated(events: Events, starts: Int64, n_kinds: int) -> Int64:
 
 def notes_of(layout: Layout, parts: Sequence[Oddities]) -> list[str]:
     """Return what is odd about a log, and what to do, by the oddities of its parts."""
-    events = sum(part.events for part in parts)
-    words = [
-        *_added(USER, [part.users for part in parts]),
-        *_added(ITEM, [part.items for part in parts]),
+    total = sum(part.events for part in parts)
+    return [
+        *_missing(layout, parts, counted(total, "event")),
+        *_repeats(
+            layout,
+            repeated=sum(part.repeated for part in parts),
+            of_day=sum(part.of_day for part in parts),
+            events=total,
+        ),
     ]
-    repeated, of_day = (sum(counts) for counts in zip(*(part[2:4] for part in parts), strict=True))
-    return [*_missing(layout, words, events), *_repeats(layout, repeated, of_day, events)]
 
 
-def _added(role: str, parts: Sequence[Mapping[str, int]]) -> list[tuple[str, str, int]]:
-    """Return the words that stand for a user or an item, each with its role and its events."""
-    words = sorted({word for part in parts for word in part})
-    counts = [sum(part.get(word, 0) for part in parts) for word in words]
-    return [(role, word, n) for word, n in zip(words, counts, strict=True) if n > 0]
-
-
-def _missing(layout: Layout, words: Sequence[tuple[str, str, int]], events: int) -> list[str]:
+def _missing(layout: Layout, parts: Sequence[Oddities], events: str) -> list[str]:
     """Return a note on ids that are words for nothing, if there are any."""
-    if not words:
+    phrases, words = list[str](), list[Condition]()
+    for role, counts in ((USER, [p.users for p in parts]), (ITEM, [p.items for p in parts])):
+        sums = {word: sum(c.get(word, 0) for c in counts) for word in sorted({*chain(*counts)})}
+        missing = [word for word in sums if sums[word] > 0]
+        for word in missing:
+            has = "" if phrases else "has "
+            phrases.append(f'the {role} "{printable(word)}" {has}{sums[word]:,}')
+        if missing:
+            words.append(Condition(layout.column(role), without=tuple(missing)))
+    if not phrases:
         return []
-    first, *others = (f'the {role} "{printable(word)}" has {n:,}' for role, word, n in words)
-    more = [phrase.replace('" has ', '" ') for phrase in others]
-    counts = " and ".join(filter(None, [", ".join([first, *more[:-1]]), *more[-1:]]))
-    changes = {
-        role: {"without": tuple(word for other, word, _ in words if other == role)}
-        for role, _, _ in words
-    }
-    where = layout.where_with(**changes)
+    where = layout.where_with(*words)
     cure = f"{where} leaves them out" if where else "remove them from the files of the log"
-    of = counted(events, "event")
-    return [f"of {of} {counts}. If these are missing values, {cure}"]
+    listed = " and ".join(filter(None, [", ".join(phrases[:-1]), phrases[-1]]))
+    return [f"of {events} {listed}. If these are missing values, {cure}"]
 
 
 def _repeats(layout: Layout, repeated: int, of_day: int, events: int) -> list[str]:
@@ -149,8 +367,8 @@ def _repeats(layout: Layout, repeated: int, of_day: int, events: int) -> list[st
     }
     *most, last = (column for column, is_there in columns.items() if is_there)
     are = "is equal to another one" if repeated == 1 else "are equal to others"
-    of = counted(events, "event")
     return [
-        f"{repeated:,} of {of} {are} (the same {', '.join(most)} and {last}), and each counts. "
-        "If rows were exported or joined twice, remove the copies from the files"
+        f"{repeated:,} of {counted(events, 'event')} {are} (the same {', '.join(most)} and "
+        f"{last}), and each counts. If rows were exported or joined twice, remove the copies from "
+        "the files"
     ]

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 from harness.core.errors import DataError, counted, printable, suggest
 from harness.core.io import PACKED, unpacked
-from harness.data import json_source, watched, zeros
-from harness.data.database_source import kind_of, source_of
-from harness.data.frame_source import PartitionedText
-from harness.data.json_source import JsonLinesSource
+from harness.data import oddities
 from harness.data.layout import EventTable, Layout, Table
-from harness.data.lazy_source import GivenSource
-from harness.data.lists import ParquetLists
 from harness.data.naming import Part, parts_of
-from harness.data.parquet_source import ParquetSource
-from harness.data.source import Batch, Source
-from harness.data.text_source import TextSource
-from harness.data.watched import Low, watching
+from harness.data.oddities import Low, watching
+from harness.data.source import Source, in_folders
+from harness.data.sources import json_lines
+from harness.data.sources.database import database_source, kind_of
+from harness.data.sources.json_lines import json_source
+from harness.data.sources.lists import in_lists
+from harness.data.sources.parquet import frame_source, parquet_source
+from harness.data.sources.text import text_source
+from harness.data.to_events import Batch
 from harness.delimited import blocks
 from harness.delimited.stream import is_parquet
 
@@ -37,7 +37,7 @@ def sources(table: Table) -> Generator[Source, None, None]:
     """
     for part in parts_of(table):
         if table.frame is not None:
-            yield GivenSource(table, table.frame)
+            yield frame_source(table, table.frame)
             continue
         with opened(table, part) as source:
             yield source
@@ -45,37 +45,32 @@ def sources(table: Table) -> Generator[Source, None, None]:
 
 @contextmanager
 def opened(table: Table, part: Part) -> Iterator[Source]:
-    """Yield a file of a table; see `sources`."""
+    """Yield a file of a table, with the columns that the names of its folders say."""
     path = part.path
-    kind = kind_of(path)
-    if part.inside is not None or kind is not None:
+    plain = path.with_suffix("") if path.suffix in PACKED else path
+    if part.inside is not None or kind_of(path) is not None:
         _refuse_of_text(table, path, "a database")
         if table.rows:
             raise DataError(
                 f"{path}: [data] rows works with JSON lines and Parquet only; remove it"
             )
-        yield source_of(table, part)
-        return
-    plain = path.with_suffix("") if path.suffix in PACKED else path
-    if is_parquet(path):  # whatever its name is
+        yield database_source(table, part)
+    elif (whatever_its_name := is_parquet(path)) or plain.suffix.lower() == ".parquet":
         _refuse_of_text(table, path, "Parquet")
-        yield _parquet(table, path, part)
-    elif plain.suffix.lower() == ".parquet":
-        _refuse_of_text(table, path, "Parquet")
-        with unpacked(path, table.cap) as file:
-            yield _parquet(table, file, part)
-    elif plain.suffix.lower() in json_source.SUFFIXES:
+        file = nullcontext(path) if whatever_its_name else unpacked(path, table.cap)
+        with file as unpacked_path:
+            source = in_folders(parquet_source(table, unpacked_path, path), part.partition)
+            yield in_lists(source) if table.rows else source
+    elif plain.suffix.lower() in json_lines.SUFFIXES:
         _refuse_of_text(table, path, "JSON lines")
-        yield JsonLinesSource(table, part)
+        yield in_folders(json_source(table, path), part.partition)
     elif table.rows:
         raise DataError(
             f"{path}: [data] rows names lists, which only JSON lines (.jsonl) and Parquet have; "
             "remove it for other files"
         )
-    elif part.partition:
-        yield PartitionedText(table, path, part.partition)
     else:
-        yield TextSource(table, path)
+        yield in_folders(text_source(table, path), part.partition)
 
 
 def _refuse_of_text(table: Table, path: Path, kind: str) -> None:
@@ -93,11 +88,6 @@ def _refuse_of_text(table: Table, path: Path, kind: str) -> None:
             raise DataError(
                 f"{path}: {table.named(key)} is for text files, but this is {kind}; remove it"
             )
-
-
-def _parquet(table: Table, plain: Path, part: Part) -> Source:
-    source = ParquetSource(table, plain, part)
-    return ParquetLists(source) if table.rows else source
 
 
 def files_of(table: Table) -> list[Path]:
@@ -147,26 +137,23 @@ class EventReader:
             A file, column or value that cannot be used; a table without events.
         """
         for number, table in enumerate(self.layout.events):
-            for source in sources(table.table):
+            for source in sources(table):
                 yield from self.of(number, table, source)
             self.check(number, table)
 
     def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
         """Yield the events of one file."""
+        source.require(table.columns)
+        if self.type_columns[number] is None:
+            self.type_columns[number] = oddities.type_column(table, source.names)
         try:
-            source.require(table.columns)
-            if self.type_columns[number] is None:
-                self.type_columns[number] = watched.type_column(table, source.names)
             for batch in source.events(watching(table, source.names, source.first), self._secret):
                 yield number, self.counted(number, batch)
         except DataError as error:
-            raise zeros.also_told(error, self.layout, table, source) from error
+            raise oddities.also_of_zeros(error, self.layout, table, source.first) from error
 
     def counted(self, number: int, batch: Batch) -> Batch:
-        """Return what is within the times of a table, and count it."""
-        for condition in self.layout.events[number].where:
-            if condition.of_time:
-                batch = batch.within(condition.since, condition.until)
+        """Count a batch of a table, and return it."""
         read = len(batch.time) + batch.left_out
         self.rows[number] += read
         self.left_out[number] += batch.left_out
@@ -188,18 +175,20 @@ class EventReader:
             if rows > 0:
                 none = f"none of {counted(rows, 'row')} has {_kept(table)}; check [data] where"
                 what = "\n".join([none, *_there(table)])
-            raise DataError(f"{table.table.name}: {what}")
+            raise DataError(f"{table.name}: {what}")
         if table.valid:
-            watched.refuse(self.layout, self.lows, table, rows - self.left_out[number])
+            oddities.refuse_lows(self.layout, self.lows, table, rows - self.left_out[number])
 
     def notes(self) -> Iterator[str]:
         """Yield what was left out of each table."""
         for table, rows, left_out in zip(self.layout.events, self.rows, self.left_out, strict=True):
             if left_out:
                 counts = f"{left_out:,} of {counted(rows, 'row')} left out"
-                yield f"{table.table.path.name}: {counts} (kept: {_kept(table)})"
-        yield from watched.notes_of_types(self.layout, self.type_columns)
-        yield from watched.notes(self.layout, self.lows, sum(self.rows) - sum(self.left_out))
+                yield f"{table.path.name}: {counts} (kept: {_kept(table)})"
+        yield from oddities.notes_of_types(self.layout, self.type_columns)
+        yield from oddities.notes_of_lows(
+            self.layout, self.lows, sum(self.rows) - sum(self.left_out)
+        )
 
 
 _LOOKED_AT, _SHOWN = 10_000, 5
@@ -208,9 +197,9 @@ _LOOKED_AT, _SHOWN = 10_000, 5
 
 def _there(table: EventTable) -> Iterator[str]:
     """Yield what the columns of conditions hold in the first rows of a table's first file."""
-    if table.table.remote:
+    if table.remote:
         return
-    with closing(sources(table.table)) as files:
+    with closing(sources(table)) as files:
         source = next(files)
         for condition in table.where:
             texts = source.first(condition.column, _LOOKED_AT).unique(maintain_order=True)
@@ -223,4 +212,4 @@ def _there(table: EventTable) -> Iterator[str]:
 
 
 def _kept(table: EventTable) -> str:
-    return ", ".join([*["whole lines"] * table.table.drop_bad_lines, *map(str, table.where)])
+    return ", ".join([*["whole lines"] * table.drop_bad_lines, *map(str, table.where)])

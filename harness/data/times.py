@@ -105,15 +105,6 @@ def from_dtype(column: str, dtype: pl.DataType) -> pl.Expr:
     return time.cast(pl.Datetime("us")).cast(pl.Int64)
 
 
-def require_time_format(time_format: str) -> None:
-    """Raise ValueError where a text says nothing about how times are written."""
-    if time_format not in TIME_FORMATS and "%" not in time_format:
-        raise ValueError(
-            f"time_format = {time_format!r} is not a format; allowed: {', '.join(TIME_FORMATS)}, "
-            'or a pattern such as "%d.%m.%Y"'
-        )
-
-
 def formats_of(value: str) -> list[str]:
     """Return how a time may be written that is no ISO time; a usual way where that is not known.
 

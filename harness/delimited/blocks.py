@@ -8,16 +8,23 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import BinaryIO, Protocol, TypeVar
 
 import numpy as np
 
 from harness.core.arrays import Bytes, Int32, Int64, UInt64
-from harness.delimited import _bytes, _lines
-from harness.delimited._bytes import PAD, behind_last, find_byte
-from harness.delimited._lines import FIELD, NO_ROW, RECORD
+from harness.delimited import _delimited
+from harness.delimited._delimited import (
+    FIELD,
+    NO_ROW,
+    PAD,
+    RECORD,
+    Tally,
+    behind_last,
+    find_byte,
+)
 from harness.delimited.stream import Refused
-from harness.delimited.tally import Tally
 
 Result = TypeVar("Result")
 
@@ -26,7 +33,7 @@ LONGEST_QUOTE = 1 << 24
 SIZE = 1 << 22
 LONGEST = 1 << 28
 """Bytes of the longest line that is read."""
-_LINE, _QUOTE = ord("\n"), ord('"')
+_LINE, _RETURN, _QUOTE, _ASCII = ord("\n"), ord("\r"), ord('"'), 127
 _NONE = np.zeros(0, np.int64)
 
 
@@ -100,10 +107,10 @@ def plain(
         Whether nothing follows, so that what is open now stays open.
     """
     out = np.empty(size + PAD, np.uint8)
-    most = int(np.count_nonzero(buffer[:size] == 10)) + 1
-    lines, unclosed, torn = (np.empty(most, np.int64) for _ in range(3))
+    most = int(np.count_nonzero(buffer[:size] == _LINE)) + 1
+    lines, unclosed, torn = np.empty((3, most), np.int64)
     sign = ord(escape) if escape else -1
-    written, n, consumed, ended, n_unclosed, n_torn = _lines.plain(
+    written, n, consumed, ended, n_unclosed, n_torn = _delimited.plain(
         buffer, size, separator, quote, sign, last, LONGEST_QUOTE, out, lines, unclosed, torn
     )
     block = Block(
@@ -192,14 +199,14 @@ class Reader:
         more = int(self.stream.readinto(room) or 0)  # type: ignore[attr-defined]
         if self.returns:
             new = buffer[held : held + more]
-            new[new == 13] = _LINE
+            new[new == _RETURN] = _LINE
         return more
 
     def _whole(self, buffer: Bytes, stop: int, last: bool) -> Generator[Block, None, int]:
         """Yield the lines before `stop`; return how many bytes they were."""
         first, width = self.separator[0], len(self.separator)
         if width > 1:
-            _lines.mark(buffer, stop, self.separator)
+            _delimited.mark(buffer, stop, self.separator)
             yield Block(buffer, stop, FIELD, written=first, consumed=stop, width=width)
             return stop
         if self._is_plain(buffer, stop):
@@ -253,11 +260,10 @@ def fields(block: Block, columns: Int32, tally: Tally | None = None) -> tuple[In
     users : int32 array, (lines,)
         NO_ROW where there is no row, else 0.
     """
-    n = _lines.count_lines(block.buffer, block.size, block.end)
-    shape = n, int(columns.max()) + 1
-    starts, stops = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    n = _delimited.count_lines(block.buffer, block.size, block.end)
+    starts, stops = np.zeros((2, n, int(columns.max()) + 1), np.int64)
     users = np.empty(n, np.int32)
-    _lines.cut(
+    _delimited.cut(
         block.buffer,
         block.size,
         block.separator,
@@ -287,39 +293,42 @@ def secret() -> UInt64:
 def keys(buffer: Bytes, starts: Int64, stops: Int64, secret: UInt64) -> UInt64:
     """Return the key of each field, (n, 2), made with a secret."""
     keys = np.empty((len(starts), 2), np.uint64)
-    _bytes.keys(buffer, starts, stops, secret, keys)
+    _delimited.keys(buffer, starts, stops, secret, keys)
     return keys
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What was found.
+    """What is odd in lines, which are counted from 0.
 
     Attributes
     ----------
     returns : int
         Carriage returns that no end of a line follows.
-    nuls : tuple of int
-        Lines of the block, from 0, that hold NULs.
-    undecodable : tuple of (int, str)
+    nuls : list of int
+        Lines that hold NULs.
+    undecodable : list of (int, str)
         Lines that hold bytes that are no UTF-8, and the first such byte.
     """
 
     returns: int
-    nuls: tuple[int, ...]
-    undecodable: tuple[tuple[int, str], ...]
+    nuls: list[int]
+    undecodable: list[tuple[int, str]]
 
 
 def survey(buffer: Bytes, size: int, end: int) -> Survey:
     """Look at the first `size` bytes, whole lines that each end with the byte `end`."""
-    returns, nuls, beyond = _lines.survey(buffer, size)
-    text = buffer[:size].tobytes() if nuls or beyond else b""
-    lines = text.split(bytes([end])) if nuls or _undecodable(text) else []
+    text, returns, lines = buffer[:size], 0, list[bytes]()
+    if find_byte(buffer, 0, size, _RETURN) < size:
+        returns = int(np.count_nonzero((text == _RETURN) & (buffer[1 : size + 1] != _LINE)))
+    has_nuls = text.min(initial=1) == 0
+    if has_nuls or (text.max(initial=0) > _ASCII and _undecodable(text.tobytes())):
+        lines = text.tobytes().split(bytes([end]))
     odd = ((number, _undecodable(line)) for number, line in enumerate(lines))
     return Survey(
         returns,
-        tuple(number for number, line in enumerate(lines) if b"\0" in line),
-        tuple((number, what) for number, what in odd if what),
+        [number for number, line in enumerate(lines) if b"\0" in line],
+        [(number, what) for number, what in odd if what],
     )
 
 
@@ -337,15 +346,7 @@ _AHEAD = 3
 
 
 class Blocks(Protocol):
-    """What blocks are read from.
-
-    Attributes
-    ----------
-    header_lines : int
-        Lines before the first row.
-    ends : bool
-        Whether the last line that was read had an end.
-    """
+    """What blocks are read from, as from a `Reader`."""
 
     header_lines: int
     ends: bool
@@ -364,15 +365,10 @@ def in_order(reader: Blocks, work: Callable[[Block], Result]) -> Iterator[Result
     """
     waiting: deque[tuple[Block, Future[Result]]] = deque()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for block in reader.blocks():
-            waiting.append((block, pool.submit(work, block)))
-            if len(waiting) > _AHEAD:
-                yield from _taken(waiting, reader)
-        while waiting:
-            yield from _taken(waiting, reader)
-
-
-def _taken(waiting: deque[tuple[Block, Future[Result]]], reader: Blocks) -> Iterator[Result]:
-    block, future = waiting.popleft()
-    yield future.result()
-    reader.give_back(block)
+        for block in chain(reader.blocks(), [None] * _AHEAD):
+            if block is not None:
+                waiting.append((block, pool.submit(work, block)))
+            if waiting and (block is None or len(waiting) > _AHEAD):
+                done, future = waiting.popleft()
+                yield future.result()
+                reader.give_back(done)

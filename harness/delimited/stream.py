@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from harness.core import unpacking
-from harness.core.errors import HarnessError
-from harness.core.unpacking import PARQUET, SENT, Cap, UnpackingError
+from harness.core.unpacking import PARQUET, SENT, Cap, Refused
+
+__all__ = ["UTF_8", "Opened", "Refused", "Transcoded", "is_parquet", "opened"]
 
 _BEGINNING = 1 << 16
 UTF_8, _UTF_16 = "utf-8", "utf-16"
@@ -27,27 +28,6 @@ _OTHERS = {
     b"(\xb5/\xfd": "a zstd archive",
     b"\xd0\xcf\x11\xe0": "a workbook of Excel",
 }
-
-
-class Refused(HarnessError):  # noqa: N818 - it is the file that is refused
-    """A file that cannot be read.
-
-    Attributes
-    ----------
-    fault : str
-        ``missing``, ``folder``, ``closed``, ``empty``, ``endless``, ``encoding``, ``json``, or
-        what an UnpackingError has.
-    value : str
-        What was found.
-    line : int, optional
-        Where, from 1, if that is known.
-    """
-
-    exit_status = 1
-
-    def __init__(self, fault: str, value: str, line: int | None = None) -> None:
-        super().__init__(fault)
-        self.fault, self.value, self.line = fault, value, line
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,45 +80,27 @@ def opened(path: Path, cap: Cap = SENT, encoding: str = UTF_8) -> Iterator[Opene
         No such file, a folder, an archive that holds other than one file or is damaged or too
         large, and what is no text.
     """
-    mode = _mode(path)
-    if stat.S_ISDIR(mode):
-        raise Refused("folder", str(path))
-    if not stat.S_ISREG(mode):
-        raise Refused("kind", "a pipe or a device; write it to a file first")
     try:
-        with path.open("rb", buffering=0) as raw:
-            first = raw.read(8)
-            raw.seek(0)
-            packed = unpacking.kind(first)
-            with _unpacked(cast(BinaryIO, raw), first, packed, path.stat().st_size, cap) as stream:
-                yield replace(_decoded(stream, encoding), packed=packed)
-    except PermissionError as error:
-        raise Refused("closed", str(path)) from error
-
-
-def _mode(path: Path) -> int:
-    """Return what kind of file has a name, and its permissions."""
-    try:
-        return path.stat().st_mode
-    except PermissionError as error:  # of its folder
+        mode = path.stat().st_mode
+        raw = path.open("rb", buffering=0) if stat.S_ISREG(mode) else None
+    except PermissionError as error:  # of the file, or of its folder
         raise Refused("closed", str(path)) from error
     except (OSError, ValueError) as error:  # also a name too long, or with a NUL
         raise Refused("missing", str(path)) from error
-
-
-@contextmanager
-def _unpacked(raw: BinaryIO, first: bytes, packed: str, size: int, cap: Cap) -> Iterator[BinaryIO]:
-    for magic, kind in _OTHERS.items():
-        if first.startswith(magic):
-            raise Refused("kind", kind)
-    if not packed:
-        yield raw
-        return
-    try:
-        with unpacking.content(raw, packed, size, cap) as stream:
-            yield cast(BinaryIO, stream)
-    except UnpackingError as error:  # also while it is read
-        raise Refused(error.fault, error.value) from error
+    if raw is None and stat.S_ISDIR(mode):
+        raise Refused("folder", str(path))
+    if raw is None:
+        raise Refused("kind", "a pipe or a device; write it to a file first")
+    with raw:
+        first = raw.read(8)
+        raw.seek(0)
+        for magic, kind in _OTHERS.items():
+            if first.startswith(magic):
+                raise Refused("kind", kind)
+        packed = unpacking.kind(first)
+        size = path.stat().st_size
+        with unpacking.content(raw, packed, size, cap) if packed else raw as stream:
+            yield replace(_decoded(stream, encoding), packed=packed)
 
 
 def _decoded(stream: BinaryIO, encoding: str) -> Opened:

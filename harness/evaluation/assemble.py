@@ -152,10 +152,7 @@ def _record_of(
     *,
     varies: bool,
 ) -> ModelRecord:
-    """Return what the scores and lists of all users tell of a model.
-
-    Repeats that cannot differ (`varies`) have no spread.
-    """
+    """Return what the scores and lists of all users tell of a model."""
     config, metrics, name = fold.config, fold.metrics, settings.name
     k = config.evaluation.k
     n_users, of_lists = int(sums["users"][0]), set_values(sums["set"], metrics, k)

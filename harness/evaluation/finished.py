@@ -210,11 +210,9 @@ def _with_base_models(config: Config, name: str) -> list[ModelConfig]:
 
 
 def _record(config: Config, name: str) -> sources.Record:
-    """Return the record of the source of a model, whose classes are imported.
-
-    Of the files beside configs those of the model count, of other modules all. Installed classes
-    and ours are made of nothing that is not in the key.
-    """
+    """Return the record of the source of a model, whose classes are imported."""
+    # Of files beside configs those of the model count, of other modules all. What installed
+    # classes and ours are made of is in the key.
     uses = [model.use for model in _with_base_models(config, name) if model.use is not None]
     modules = {use.rpartition(":")[0] for use in uses}
     beside = {plugins.file_of(module, config.folder).resolve() for module in modules}

@@ -71,7 +71,7 @@ def require_files(config: Config) -> None:
         tables = zip(("[data] events", "[split] valid"), fold.layout().events, strict=True)
         for key, events in tables:
             try:
-                _ = events.table.remote or parts_of(events.table)
+                _ = events.remote or parts_of(events)
             except DataError as error:
                 where = f"{config.file}: {key}, fold {number} of {len(folds)}"
                 raise DataError(f"{where}: {error}") from error
@@ -191,7 +191,7 @@ def _added(by_fold: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def _chance(folds: Sequence[Mapping[str, Chance]], *, independent: bool) -> dict[str, Chance]:
     """Return the chance of the means; its spread is known where folds are independent."""
-    means = _means([{name: of.mean for name, of in fold.items()} for fold in folds])
+    means = _means([{name: value.mean for name, value in fold.items()} for fold in folds])
     chance = {}
     for name, mean_of_folds in means.items():
         sd = math.sqrt(math.fsum((fold[name].sd or 0) ** 2 for fold in folds)) / len(folds)

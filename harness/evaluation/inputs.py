@@ -12,7 +12,7 @@ import polars as pl
 from harness.config import IN_PYTHON, Config, parse, read
 from harness.config.paths import escaped
 from harness.core.errors import DataError, UsageError, suggest
-from harness.core.given import FRAMES, Given, name_of
+from harness.core.given import Given, name_of
 from harness.core.given import shown as role_of
 from harness.core.io import exists
 from harness.core.params import is_plain
@@ -27,6 +27,7 @@ _EXAMPLE = {
     "models": 'models={"mine": MyModel()}',
 }
 _TABLES = ("events", "users", "items")
+_FRAMES = "a pandas, Polars or Arrow frame or a DuckDB relation"
 _FILE_KEYS = {"separator", "header", "encoding", "quote", "escape"}
 _FILE_KEYS |= {"bad_lines", "rows", "max_unpacked_gb"}
 """Keys of [data] that say how files of events are written."""
@@ -99,10 +100,7 @@ def _sections(keywords: Mapping[str, Any], models: Any) -> dict[str, Any]:
 
 
 def _config_of_sections(sections: Mapping[str, Any]) -> Config:
-    """Return the config of sections as a TOML file has them, with frames and objects in place.
-
-    Events, users, items, ``[split] valid`` and lists of models may be frames.
-    """
+    """Return the config of sections as a TOML file has them, with frames and objects in place."""
     values = {name: _plain(section) for name, section in sections.items() if name != "models"}
     data, split, frames = values.get("data", {}), values.get("split", {}), dict[str, Any]()
     if not isinstance(data, dict):
@@ -141,7 +139,7 @@ def _data(data: dict[str, Any], frames: dict[str, Any]) -> dict[str, Any]:
         for file in files if isinstance(files, list) else [files]:
             if not isinstance(file, str | None):
                 raise UsageError(
-                    f"{IN_PYTHON}: {key}: found {type(file).__name__}; give {FRAMES}, or the path "
+                    f"{IN_PYTHON}: {key}: found {type(file).__name__}; give {_FRAMES}, or the path "
                     "of a file"
                 )
         if files is not None:
@@ -239,7 +237,7 @@ def _param(model: str, key: str, value: Any) -> Any:
 def read_frames(config: Config, frames: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     """Return the frames as Polars holds them; of events only the columns that are asked for."""
     layouts = [fold.layout() for fold in config.folds()]
-    events = {name_of(table.table.name): table for layout in layouts for table in layout.events}
+    events = {table.file: table for layout in layouts for table in layout.events}
     return {
         name: _events(events[name], frame) if name in events else as_polars(frame, role_of(name))
         for name, frame in frames.items()
@@ -248,11 +246,11 @@ def read_frames(config: Config, frames: Mapping[str, Any]) -> dict[str, pl.DataF
 
 def _events(table: EventTable, native: Any) -> pl.DataFrame:
     """Return the columns of events; ids of mixed types are refused, as by `harness.evaluate`."""
-    role = table.table.name
+    role = table.name
     if isinstance(native, pl.LazyFrame):
         _require_columns(table, native, frame_of(native.head(0), role).columns)
         native = native.select(table.columns)
-    frame = frame_of(native, role, forms=FRAMES)
+    frame = frame_of(native, role, forms=_FRAMES)
     _require_columns(table, native, frame.columns)
     ids = Table(role, {"user": table.user, "item": table.item}, "", wide=False, frame=frame)
     columns = {table.user: ids.column("user"), table.item: ids.column("item")}
@@ -273,7 +271,7 @@ def _events(table: EventTable, native: Any) -> pl.DataFrame:
 
 def _require_columns(table: EventTable, native: Any, columns: Sequence[Any]) -> None:
     """Raise DataError where a frame of events lacks a column."""
-    role = table.table.name
+    role = table.name
     for name in [name for name in table.columns if name not in columns]:
         require_names(columns, role)
         if name in (getattr(getattr(native, "index", None), "names", None) or ()):

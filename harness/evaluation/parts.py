@@ -55,15 +55,13 @@ Other = TypeVar("Other")
 
 
 def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Users:
-    """Ask models, which learn from sums, for the lists of each bucket's users; return all users.
-
-    Files of lists are read later, for all users. The task has no events; positions of users are
-    those among themselves.
-    """
+    """Ask models, which learn from sums, for the lists of each bucket's users; return all users."""
+    # Files of lists are read later, for all users. The task has no events; positions of users are
+    # those among themselves.
     observer, failures = fold.observer, fold.failures
     datasets = partial(_datasets, buckets)
     total = of_parts(datasets)
-    plan, learners = learn(fold, buckets.empty(), total)
+    plan, learners = learn(fold, buckets.shared, total)
     answers = defaultdict[str, list[list[Answers]]](lambda: [[] for _ in fold.models])
     evaluated, left_out, profiles = list[EvaluationSet](), list[EvaluationSet](), []
     with observer.step("recommend", "recommending"):
@@ -78,7 +76,7 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Us
             left_out.append(without_seen(task.left_out.evaluation_set))
             profiles.append(of_events(task))
         every, order = merged(evaluated)
-        others, others_order = merged(left_out)
+        left_out_set, left_out_order = merged(left_out)
     for learner in learners:  # its memory is free again
         del fold.models[learner.repeat][learner.name]
     config, data = plan.config, replace(plan.data, user_ids=every.user_ids)
@@ -88,14 +86,14 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Us
     seconds = observer.seconds["recommend"]
     observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
     log_evaluation_set(every, observer)
-    require_memory(fold.config, every, held, max(buckets.known.events), limit)
-    all_users = Task(config, data, plan.split, every, others)
+    require_memory(fold.config, every, held, max(buckets.events), limit)
+    all_users = Task(config, data, plan.split, every, left_out_set)
 
     def ask(settings: ModelConfig) -> list[Answers]:
         if settings.use is None:
             return ask_in_memory(fold, all_users, settings)
         repeats = answers.pop(settings.name)[: settings.repeats]
-        return [_of_all_users(repeat, order, others_order) for repeat in repeats]
+        return [_of_all_users(repeat, order, left_out_order) for repeat in repeats]
 
     with observer.step("users", "counting users"):
         catalogue = plan.catalogue((*fold.metrics, *describing(every.k)), total)
@@ -103,13 +101,13 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Us
     return Users(all_users, profile, catalogue, ask)
 
 
-def _of_all_users(buckets: Sequence[Answers], order: Int64, others_order: Int64) -> Answers:
+def _of_all_users(buckets: Sequence[Answers], order: Int64, left_out_order: Int64) -> Answers:
     """Return the answers for all users by those for each bucket's."""
     left_out = [bucket.left_out for bucket in buckets if bucket.left_out is not None]
     whole = len(left_out) == len(buckets)
     return Answers(
         _stacked([bucket.lists for bucket in buckets], order),
-        _stacked(left_out, others_order) if whole else None,
+        _stacked(left_out, left_out_order) if whole else None,
         drawn=any(bucket.drawn for bucket in buckets),
         refusal=min((b.refusal for b in buckets if b.refusal is not None), default=None),
         changes=min((b.changes for b in buckets if b.changes is not None), default=None),
@@ -150,9 +148,9 @@ def in_buckets(
             making = prepared(layout, stage.update, kept=config.data.cache)
             buckets = stack.enter_context(making)
         _log.warning("%s: users are evaluated in %s", needed, counted(len(buckets), "bucket"))
-        n_events = counted(sum(buckets.known.events), "event")
+        n_events = counted(sum(buckets.events), "event")
         observer.log(f"read {n_events} into buckets, {observer.seconds['read']:.1f} s")
-        require_windows(config, buckets.empty())
+        require_windows(config, buckets.shared)
         yield partial(_ask_in_buckets, buckets, limit)
 
 

@@ -221,11 +221,9 @@ def _fit(
 
 
 def _caught(name: str, steps: Steps, clock: Observer, failures: Failures) -> Steps:
-    """Yield a model's steps, each as `_sums_of` takes it, until the model has learnt or failed.
-
-    What is sent back adds up over the parts: "sums" of the parts where the step went well, and
-    "failed", what the model raised in the others. One part that failed ends the model.
-    """
+    """Yield a model's steps, each as `_sums_of` takes it, until the model has learnt or failed."""
+    # What is sent back adds up over the parts: "sums" of the parts where the step went well, and
+    # "failed", what the model raised in the other parts. One part that failed ends the model.
     total: Any = {}
     while name not in failures.errors:
         step = None

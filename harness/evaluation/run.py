@@ -15,7 +15,6 @@ from typing import Any
 from harness.config import Config
 from harness.core.errors import printable
 from harness.core.progress import Observer, shown
-from harness.core.removed import WHOLE, removed
 from harness.core.steps import of_one
 from harness.core.workers import Workers
 from harness.evaluation import memory as memory_needs
@@ -40,7 +39,6 @@ from harness.results.run import Run
 _log = logging.getLogger(__name__)
 
 
-@removed(whole=WHOLE)
 def run(
     config: Config | Mapping[str, Any] | str | Path | None = None,
     *,
@@ -195,10 +193,7 @@ def _on_one_log(
     workers: ModelWorkers,
     held_out: HeldOut,
 ) -> list[tuple[Run, EvaluatedPart]]:
-    """Return the run on each fold of the same events, which are read once, and its users.
-
-    `held` users of earlier folds are in memory.
-    """
+    """Return the run on each fold of the same events, which are read once, and its users."""
     layout, evaluated = folds[0].config.layout(), []
     if limit is None or layout.has_frames or memory_needs.needed(layout) <= limit.size:
         opened = _in_memory(config, folds, workers, limit)

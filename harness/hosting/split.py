@@ -243,10 +243,8 @@ def _format(task: Task, asked: Against) -> Format:
 def _write_solution(
     evaluation_set: EvaluationSet, public: Bool, wanted: Format, path: Path, separator: str | None
 ) -> None:
-    """Write the true items of all users, candidates or not: lists, or with grades a row each.
-
-    What stands between items in one file is a part of ids in another, so it is read once more.
-    """
+    """Write the true items of all users, candidates or not: lists, or with grades a row each."""
+    # What stands between items in one file may be part of an id in another, so it is read again.
     truth, users = evaluation_set.truth, np.arange(len(public), dtype=np.int32)
     sizes = truth.sizes, evaluation_set.relevant - truth.sizes
     ids = evaluation_set.candidate_ids.gather(truth.indices), evaluation_set.outside_ids
@@ -297,11 +295,9 @@ def _refuse_misread(
 def _write_sample(
     task: Task, users: pl.Series, wanted: Format, folder: Path, separator: str | None
 ) -> None:
-    """Write one list for everyone: the candidates with most training events, ties by id.
-
-    It is valid by the solution beside it. Without a table of items such a candidate as NA, or one
-    of another shape than all true items, looks damaged there: then true items alone are in it.
-    """
+    """Write one list for everyone: the candidates with most training events, ties by id."""
+    # It is valid by the solution beside it. Without a table of items, a candidate such as NA, or
+    # one of another shape than all true items, looks damaged there: then only true items are in it.
     evaluation_set, sums = task.evaluation_set, task.train.candidate_sums()
     sample, messages = folder / SAMPLE, list[str]()
     for items in (np.arange(len(sums)), np.unique(evaluation_set.truth.indices)):
@@ -345,10 +341,8 @@ def _write_events(
 
 
 def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against) -> str:
-    """Write a config on the files beside it, with the same evaluation set; or return why not.
-
-    The candidates are those of items.csv, whatever the rule.
-    """
+    """Write a config on the files beside it, with the same evaluation set; or return why not."""
+    # The candidates are those of items.csv, whatever the rule.
     import tomli_w
 
     config, tells_types = task.config, task.config.layout().tells_types

@@ -289,10 +289,8 @@ def _on_everything(task: Task) -> Task:
 
 
 def _with_users(task: Task, ids: pl.Series) -> tuple[Task, Int32]:
-    """Return the task with more users, who have no events, and their positions.
-
-    Its data holds what there is to learn from alone: nothing else is looked at any more.
-    """
+    """Return the task with more users, who have no events, and their positions."""
+    # The data keeps only what there is to learn from: nothing else is looked at any more.
     data = task.data
     every = pl.concat([data.user_ids, ids.alias(data.user_ids.name)])
     order = every.arg_sort().to_numpy()

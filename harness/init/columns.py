@@ -13,8 +13,8 @@ from harness.core.column_names import column_of, has_role, plain
 from harness.core.errors import UsageError, printable
 from harness.data import times
 from harness.data.conditions import as_number
+from harness.data.oddities import HITS
 from harness.data.source import Source
-from harness.data.watched import HITS
 
 _STEPS = (
     "view views viewed viewitem pageview pageviews pv productview detail click clicks clicked "
@@ -178,8 +178,8 @@ def _is_date(source: Source, column: str) -> bool:
 def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
     """Say how times are written; refuse what is not understood, or may be read in two ways."""
     time = draft.data["time"]
-    others = names_of(name for name in rest if _is_date(source, name))
-    also = f"; {others} may also be times: --time-column" if others else ""
+    other_times = names_of(name for name in rest if _is_date(source, name))
+    also = f"; {other_times} may also be times: --time-column" if other_times else ""
     line, where = f"time       column {printable(time)}", f'{source.shown}: column "{time}": '
     if _is_typed(source, time):
         draft.lines.append(f"{line}: a date or time{also}")
@@ -259,10 +259,8 @@ def _numbers(source: Source, column: str) -> pl.Series | None:
 
 
 def _leave_out_returns(source: Source, rest: Sequence[str], draft: Draft) -> None:
-    """Leave out rows that a column says to be no hits: below 0, as returns, or 0 of 0 and 1.
-
-    Of several such columns none is chosen: a run notes each.
-    """
+    """Leave out rows that a column says to be no hits: below 0, as returns, or 0 of 0 and 1."""
+    # Of several such columns none is chosen: a run notes each.
     grades = [
         name for name in rest if has_role(name, ("grade",)) and name != draft.data.get("kind")
     ]

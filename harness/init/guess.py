@@ -103,7 +103,7 @@ def _table(log: Path, draft: Draft) -> Table:
     if "separator" in data:
         data["separator"] = data["separator"].replace("\\t", "\t")  # as a shell leaves it
     separator, encoding = data.get("separator", usual), data.get("encoding", "utf-8")
-    table = Table(log, separator, header, encoding, key="events")
+    table = Table(str(log), separator=separator, header=header, encoding=encoding, key="events")
     if "separator" not in data:
         separator, width = _separator(table)
         if separator != usual and width > 1:
@@ -126,10 +126,8 @@ def _table(log: Path, draft: Draft) -> Table:
 
 
 def _separator(table: Table) -> tuple[str, int]:
-    """Return what makes the most fields of the first line, and how many; a blank if nothing else.
-
-    Where a header is named, only what makes as many as that has.
-    """
+    """Return what makes the most fields of the first line (a blank if nothing), and how many."""
+    # Where a header is named, only what makes as many fields as it has.
     widths = dict.fromkeys((table.separator, *_SEPARATORS), 0)
     for separator, quote in product(widths, (False, True)):
         candidate = replace(table, separator=separator, quote=quote)
@@ -170,10 +168,8 @@ _MOST_TEXTS, _MOST_SHARE, _SHOWN = 50, 0.1, 3
 
 
 def _leave_out_faults(draft: Draft, target: Path, fault: str) -> str:
-    """Leave out the rows of a log that cannot be read; return what cannot be left out.
-
-    That is the `fault` which reading it had, where rows cannot be told apart.
-    """
+    """Leave out the rows of a log that cannot be read; return what cannot be left out."""
+    # Where rows cannot be told apart, that is the `fault` that reading had.
     try:
         faults = faults_of(_layout(draft, target).events[0])
     except DataError:  # the same, but of a table without a key, so its words name no section
@@ -199,19 +195,15 @@ def _leave_out_faults(draft: Draft, target: Path, fault: str) -> str:
             draft.leave_out(column, {"empty": False}, empty)
         if unread.rows > 0:
             draft.leave_out(column, {"not": sorted(unread.texts)}, rows)
-    of = counted(faults.rows, "row")
-    return (
-        "\n".join([f"harness cannot read the log with this config; of {of}:", *problems])
-        if problems
-        else ""
-    )
+    if not problems:
+        return ""
+    rows = counted(faults.rows, "row")
+    return "\n".join([f"harness cannot read the log with this config; of {rows}:", *problems])
 
 
 def _without_strays(data: Dataset, draft: Draft, target: Path) -> Dataset | None:
-    """Return the log without a handful of last events where a long gap cuts them off.
-
-    More may be a season: that is yours to say, and a run asks. First events are noted.
-    """
+    """Return the log without a handful of last events where a long gap cuts them off."""
+    # More may be a season: you say that, and a run asks. First events are noted.
     early, late = strays_of(data, by_day(data))
     if early is not None:
         where = early.left_out(_layout(draft, target))
@@ -266,10 +258,8 @@ def _content(data: Dataset) -> list[str]:
 
 
 def _choose_hits(data: Dataset | None, draft: Draft) -> str:
-    """Choose the event types that are truth; return why none can be.
-
-    Of a log that was not read whole, the first rows are known: they may hold no sale.
-    """
+    """Choose the event types that are truth; return why none can be."""
+    # Of a log that was not read whole, the first rows are known: they may hold no sale.
     if "kind" not in draft.data:
         return ""
     column = draft.data["kind"]

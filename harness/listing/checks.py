@@ -58,7 +58,7 @@ def sheet() -> Sheet:
         table.Column("how to fix it", lambda rule: plain(rule.hint), "words"),
         table.Column("mended by", lambda rule: "--fix" if rule.fixed else "", "name"),
     ]
-    return Sheet.of(RULES.values(), columns, kept=4)
+    return Sheet.of(RULES.values(), columns)
 
 
 def plain(hint: str) -> str:

@@ -124,7 +124,7 @@ def metrics_sheet() -> Sheet:
         for name, d in DEFINITIONS.items()
     ]
     titles = ["metric", "formula", "parameters", "range", "better", "example", "source"]
-    return Sheet([Column(title, str, "name") for title in titles], rows, kept=2)
+    return Sheet([Column(title, str, "name") for title in titles], rows)
 
 
 def conventions_sheet() -> Sheet:
@@ -135,7 +135,7 @@ def conventions_sheet() -> Sheet:
     ]
     case = f"list {EXAMPLE['list']}, truth {EXAMPLE['truth']}, k = {EXAMPLE['k']}"
     titles = ["convention", "divisor D", "repeated item", "users averaged", case, "used by"]
-    return Sheet([Column(title, str, "name") for title in titles], rows, kept=2)
+    return Sheet([Column(title, str, "name") for title in titles], rows)
 
 
 def metrics_text(width: int) -> str:

@@ -13,16 +13,16 @@ else:
 
     def search(ascending, low, end, wanted):
         """Return where `wanted` stands in an ascending row, or the row's end."""
-        at = bisect_left(ascending, wanted, low, end)
-        return at if at < end and ascending[at] == wanted else end
+        place = bisect_left(ascending, wanted, low, end)
+        return place if place < end and ascending[place] == wanted else end
 
     def flag(lists, row, n, wanted, low, high, flags):
         """Flag where numbers stand first in the first n of a row; return how many do."""
         row = list(lists[row, :n])
-        found = [row.index(number) for number in wanted[low:high] if number in row]
-        for at in found:
-            flags[at] = True
-        return len(found)
+        ranks = [row.index(number) for number in wanted[low:high] if number in row]
+        for rank in ranks:
+            flags[rank] = True
+        return len(ranks)
 
 
 def tally(
@@ -33,7 +33,7 @@ def tally(
     discount: cython.const[cython.double][::1],
     scanned: cython.Py_ssize_t,
     hit: cython.uchar[::1],
-    found: cython.uchar[::1],
+    matched: cython.uchar[::1],
     precision_sum: cython.double[::1],
     dcg: cython.double[::1],
     hits: cython.int[::1],
@@ -49,7 +49,7 @@ def tally(
         Up to so many true items a scan per item beats a search per rank.
     hit : array, (the cut-off,)
         Scratch memory: 0.
-    found : array, (the longest row of truth,)
+    matched : array, (the longest row of truth,)
         Scratch memory.
     """
     cut = discount.shape[0]
@@ -74,7 +74,7 @@ def tally(
                 break
             n_hits: cython.int
             if end - row > scanned:
-                n_hits = _flag_by_search(items, user, indices, row, end, found, hit)
+                n_hits = _flag_by_search(items, user, indices, row, end, matched, hit)
             else:
                 n_hits = flag(items, user, cut, indices, row, end, hit)
             seen: cython.int = 0
@@ -82,16 +82,16 @@ def tally(
             first: cython.int = 0
             precision: cython.double = 0.0
             gain: cython.double = 0.0
-            at: cython.int = 0
+            rank: cython.int = 0
             while seen < n_hits:
-                if hit[at]:
-                    hit[at] = False
+                if hit[rank]:
+                    hit[rank] = False
                     seen += 1
-                    early += at < relevant[user]
-                    first = at + 1 if seen == 1 else first
-                    precision += seen / (at + 1)
-                    gain += discount[at]
-                at += 1
+                    early += rank < relevant[user]
+                    first = rank + 1 if seen == 1 else first
+                    precision += seen / (rank + 1)
+                    gain += discount[rank]
+                rank += 1
             precision_sum[user], dcg[user] = precision, gain
             hits[user], early_hits[user] = seen, early
             first_hit[user], length[user] = first, filled
@@ -107,17 +107,17 @@ def _flag_by_search(
     indices: cython.const[cython.int][::1],
     row: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
-    found: cython.uchar[::1],
+    matched: cython.uchar[::1],
     hit: cython.uchar[::1],
 ) -> cython.int:
     """Search each listed item in a long row of truth; flag it unless it was found before."""
     hits: cython.int = 0
     for t in range(end - row):
-        found[t] = False
+        matched[t] = False
     for i in range(hit.shape[0]):
-        at = search(indices, row, end, items[user, i])
-        if at < end and not found[at - row]:
-            found[at - row] = True
+        place = search(indices, row, end, items[user, i])
+        if place < end and not matched[place - row]:
+            matched[place - row] = True
             hit[i] = True
             hits += 1
     return hits
@@ -128,7 +128,7 @@ def ranks(
     indptr: cython.const[cython.longlong][::1],
     indices: cython.const[cython.int][::1],
     cut: cython.Py_ssize_t,
-    found: cython.int[::1],
+    rank_of: cython.int[::1],
 ):
     """Write the rank of every true item; return the first user that is faulty, or -1."""
     faulty: cython.Py_ssize_t = -1
@@ -141,9 +141,9 @@ def ranks(
             for i in range(cut):
                 if items[user, i] < -1:
                     faulty = user
-                at = search(indices, row, end, items[user, i])
-                if at < end and found[at] == 0:
-                    found[at] = i + 1
+                place = search(indices, row, end, items[user, i])
+                if place < end and rank_of[place] == 0:
+                    rank_of[place] = i + 1
             if faulty >= 0:
                 break
     return faulty
@@ -157,7 +157,7 @@ def count_again(
     indptr: cython.const[cython.longlong][::1],
     truth: cython.const[cython.int][::1],
     seen: cython.uchar[::1],
-    found: cython.longlong[::1],
+    counts: cython.longlong[::1],
 ):
     """Write how many entries of each row of truth are a candidate of the user's own events.
 
@@ -170,7 +170,7 @@ def count_again(
         for row in range(users.shape[0]):
             first, last = indptr[row], indptr[row + 1]
             for event in range(starts[users[row]], starts[users[row] + 1]):
-                at = search(truth, first, last, candidate[item[event]])
-                if at < last and not seen[at]:
-                    seen[at] = True
-                    found[row] += 1
+                place = search(truth, first, last, candidate[item[event]])
+                if place < last and not seen[place]:
+                    seen[place] = True
+                    counts[row] += 1

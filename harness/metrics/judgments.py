@@ -69,7 +69,7 @@ class Judgments:
         if outside is not None:
             outside = outside[np.repeat(keep, np.diff(self._outside_ends))]
         kinds = tuple((weight, is_kind[keep]) for weight, is_kind in self.kinds)
-        rows, relevant = self.truth.pick(keep), self.relevant[keep]
+        rows, relevant = self.truth.gather(np.flatnonzero(keep)), self.relevant[keep]
         return Judgments(rows, relevant, grades, outside, self.catalogue, kinds)
 
     @cached_property

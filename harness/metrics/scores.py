@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness.core.arrays import Floats, Int32, Int64
-from harness.core.exact_sum import Exact, Sums, exact_sum
+from harness.core.exact_sum import Exact, Sums
 from harness.metrics import Block, Judgments, Metric, per_user, sums_of
 from harness.models.recommendations import Recommendations
 
@@ -62,7 +62,7 @@ def over_repeats(values: Floats) -> Floats:
 
 def mean(values: Floats) -> float:
     """Return the mean, rounded once, so that neither order nor blocks of users change a bit."""
-    return exact_sum(values) / len(values)
+    return Exact.of(values).total / len(values)
 
 
 def score(

@@ -16,12 +16,12 @@ else:
 
     def holds(ascending, low, high, wanted):
         """Return whether a part of an ascending array holds a number."""
-        at = bisect_left(ascending, wanted, low, high)
-        return at < high and ascending[at] == wanted
+        place = bisect_left(ascending, wanted, low, high)
+        return place < high and ascending[place] == wanted
 
-    def add_scaled(to, of, row, begin, n, factor):
+    def add_scaled(to, matrix, row, begin, n, factor):
         """Add a piece of a row, scaled, to the first n numbers."""
-        to[:n] += factor * of[row, begin : begin + n]
+        to[:n] += factor * matrix[row, begin : begin + n]
 
     Real = cython.fused_type(cython.float, cython.double)
 Left = cython.fused_type(cython.float, cython.double)
@@ -42,15 +42,15 @@ def first_of(
     with cython.nogil:
         for row in range(lists.shape[0]):
             filled: cython.Py_ssize_t = 0
-            own = rows[row]
-            if own < 0:
+            which = rows[row]
+            if which < 0:
                 continue
             low, high = indptr[row], indptr[row + 1]
             last: cython.longlong = excluded[high - 1] if low < high else -1
-            for at in range(starts[own], starts[own + 1]):
+            for entry in range(starts[which], starts[which + 1]):
                 if filled == k:
                     break
-                candidate = order[at]
+                candidate = order[entry]
                 if candidate > last or not holds(excluded, low, high, candidate):
                     lists[row, filled] = candidate
                     filled += 1
@@ -77,10 +77,10 @@ def extend(
             while filled < k and lists[row, filled] >= 0:
                 filled += 1
             before: cython.Py_ssize_t = filled
-            for at in range(more.shape[1]):
+            for column in range(more.shape[1]):
                 if filled == k:
                     break
-                candidate = more[row, at]
+                candidate = more[row, column]
                 fits: cython.bint = candidate >= 0
                 fits &= not holds(excluded, indptr[row], indptr[row + 1], candidate)
                 for place in range(before if distinct else filled):
@@ -155,17 +155,17 @@ def largest_products(
     with cython.nogil:
         for row in range(first, last):
             n_touched: cython.Py_ssize_t = 0
-            for at in range(left_starts[row], left_starts[row + 1]):
-                weight: Left = left_values[at]
-                middle = left_columns[at]
+            for entry in range(left_starts[row], left_starts[row + 1]):
+                weight: Left = left_values[entry]
+                middle = left_columns[entry]
                 for other in range(right_starts[middle], right_starts[middle + 1]):
                     column = right_columns[other]
                     before = sums[column]
                     sums[column] = before + weight * right_values[other]
                     touched[n_touched] = column
                     n_touched += (before == 0.0) & (n_touched < width)
-            for at in range(excluded_starts[row], excluded_starts[row + 1]):
-                sums[excluded[at]] = 0.0
+            for entry in range(excluded_starts[row], excluded_starts[row + 1]):
+                sums[excluded[entry]] = 0.0
             # Sums that came back to 0 are here twice; so many that there is no room: look at all.
             filled: cython.Py_ssize_t = 0
             least: cython.double = 0.0
@@ -218,16 +218,18 @@ def largest_scores(
             for row in range(first, last):
                 if left_starts[row] == left_starts[row + 1]:
                     continue
-                own: cython.Py_ssize_t = row - first
+                slot: cython.Py_ssize_t = row - first
                 for column in range(end - begin):
                     tile[column] = barred[begin + column]
-                for at in range(left_starts[row], left_starts[row + 1]):
-                    add_scaled(tile, right, left_columns[at], begin, end - begin, left_values[at])
-                while reached[own] < excluded_starts[row + 1] and excluded[reached[own]] < end:
-                    tile[excluded[reached[own]] - begin] = -INFINITY
-                    reached[own] += 1
-                filled[own] = _push_tile(
-                    values[own], columns[row], filled[own], tile, begin, end - begin
+                for entry in range(left_starts[row], left_starts[row + 1]):
+                    add_scaled(
+                        tile, right, left_columns[entry], begin, end - begin, left_values[entry]
+                    )
+                while reached[slot] < excluded_starts[row + 1] and excluded[reached[slot]] < end:
+                    tile[excluded[reached[slot]] - begin] = -INFINITY
+                    reached[slot] += 1
+                filled[slot] = _push_tile(
+                    values[slot], columns[row], filled[slot], tile, begin, end - begin
                 )
             begin = end
         for row in range(first, last):
@@ -290,14 +292,14 @@ def _offer(
     column: cython.int,
 ) -> cython.void:
     """Put an entry into a heap that has room."""
-    at: cython.Py_ssize_t = filled
-    while at > 0:
-        above: cython.Py_ssize_t = (at - 1) >> 1
+    hole: cython.Py_ssize_t = filled
+    while hole > 0:
+        above: cython.Py_ssize_t = (hole - 1) >> 1
         if not _worse(value, column, values[above], columns[above]):
             break
-        values[at], columns[at] = values[above], columns[above]
-        at = above
-    values[at], columns[at] = value, column
+        values[hole], columns[hole] = values[above], columns[above]
+        hole = above
+    values[hole], columns[hole] = value, column
 
 
 @cython.boundscheck(False)
@@ -313,18 +315,18 @@ def _sink(
     column: cython.int,
 ) -> cython.void:
     """Put an entry in the root's place, and let it sink to where it belongs."""
-    at: cython.Py_ssize_t = 0
-    while 2 * at + 1 < filled:
-        child: cython.Py_ssize_t = 2 * at + 1
+    hole: cython.Py_ssize_t = 0
+    while 2 * hole + 1 < filled:
+        child: cython.Py_ssize_t = 2 * hole + 1
         if child + 1 < filled and _worse(
             values[child + 1], columns[child + 1], values[child], columns[child]
         ):
             child += 1
         if not _worse(values[child], columns[child], value, column):
             break
-        values[at], columns[at] = values[child], columns[child]
-        at = child
-    values[at], columns[at] = value, column
+        values[hole], columns[hole] = values[child], columns[child]
+        hole = child
+    values[hole], columns[hole] = value, column
 
 
 @cython.boundscheck(False)

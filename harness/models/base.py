@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,6 @@ from harness.core import random
 from harness.core.arrays import Bool, Floats, Int32, Int64, counts_of, places
 from harness.core.errors import in_toml
 from harness.core.exact_sum import rounded, weight_slices
-from harness.core.lent import Lent, lent
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
@@ -24,6 +24,8 @@ from harness.data.interactions import count_matrix, descending, ones_like, pair_
 
 Draws = random.Draws
 Kept = TypeVar("Kept", bound=npt.NDArray[Any])
+_LENT = {"dataset", "candidate_ids", "matrix", "frame", "users_table", "items_table"}
+"""Attributes of `Train` of which every reader has a copy that shares their memory."""
 
 
 class Recommender(Protocol):
@@ -77,10 +79,7 @@ class Train:
         Microseconds since 1970; every training event is earlier. None: events have no times.
     """
 
-    if TYPE_CHECKING:
-        dataset: Dataset
-    else:  # no default, but what keeps the field
-        dataset: Dataset = Lent()
+    dataset: Dataset
     events: Events
     candidates: Int32
     cutoff: int | None
@@ -93,6 +92,11 @@ class Train:
             if array is not None:
                 _kept(array)
 
+    def __getattribute__(self, name: str) -> Any:
+        """Return an attribute, or a shallow copy: no reader changes what others read."""
+        value = super().__getattribute__(name)
+        return copy(value) if name in _LENT else value
+
     @property
     def user_ids(self) -> pl.Series:
         """All user ids (str), in order; a user position is an index into these."""
@@ -103,7 +107,7 @@ class Train:
         """All item ids (str), in order; an item position is an index into these."""
         return self.dataset.item_ids
 
-    @lent
+    @cached_property
     def candidate_ids(self) -> pl.Series:
         """The candidates' ids (str), in order; answers are positions into these."""
         return self.item_ids.gather(self.candidates)
@@ -118,7 +122,7 @@ class Train:
         """Where each user's events begin in `events`, one offset per user, and where they end."""
         return _kept(self.events.user_starts(len(self.user_ids)))
 
-    @lent
+    @cached_property
     def matrix(self) -> csr_array[Any]:
         """Events of each user with each item, a (users, items) CSR matrix of counts (float32)."""
         matrix = count_matrix(self.events, self.user_starts, len(self.item_ids))
@@ -126,7 +130,7 @@ class Train:
             _kept(array)
         return matrix
 
-    @lent
+    @cached_property
     def frame(self) -> pl.DataFrame:
         """The events as a frame of user, item, kind (str), time (datetime) and value (float).
 
@@ -142,7 +146,7 @@ class Train:
             columns[VALUE] = pl.Series(self.events.value)
         return pl.DataFrame(columns)
 
-    @lent
+    @cached_property
     def users_table(self) -> pl.DataFrame | None:
         """The users' attributes as text, ids first, a row a user; None where there are none."""
         return attributes.whole(self.dataset.users_table)
@@ -170,7 +174,7 @@ class Train:
     def _user_columns(self) -> dict[str, pl.Series]:
         return {}  # what has been read
 
-    @lent
+    @cached_property
     def items_table(self) -> pl.DataFrame | None:
         """The items' attributes as text, ids first, a row an item; None where there are none."""
         return attributes.whole(self.dataset.items_table)

@@ -13,7 +13,7 @@ from harness.models.products import as_matrix, itself, largest_products
 
 
 def most_similar(
-    features: csr_array[Any], of: Int32, among: Int32, neighbours: int
+    features: csr_array[Any], items: Int32, among: Int32, neighbours: int
 ) -> csr_array[Any]:
     """Return the cosines of items with the most similar of other items.
 
@@ -21,7 +21,7 @@ def most_similar(
     ----------
     features : csr_array, (n items, n features)
         Rows of length 1, as `harness.models.features.feature_matrix` makes them.
-    of, among : int32 arrays, (n,) and (m,)
+    items, among : int32 arrays, (n,) and (m,)
         Item positions, none twice in an array.
     neighbours : int
         How many others an item gets at most, ties by position in `among`; only cosines above 0.
@@ -45,12 +45,12 @@ def most_similar(
     [[0.6, 0.0], [0.8, 1.0]]
     """
     require_whole(1, neighbours=neighbours)
-    own = itself(of, among, features.shape[0])
+    same = itself(items, among, features.shape[0])
     right = features[among].T.tocsr()
     columns, values = largest_products(
-        features[of], right, min(neighbours, len(among)), exclude=own
+        features[items], right, min(neighbours, len(among)), exclude=same
     )
-    return csr_array(as_matrix(columns, values, len(among)) + own)
+    return csr_array(as_matrix(columns, values, len(among)) + same)
 
 
 def carried_means(values: Floats, similar: csr_array[Any]) -> Floats:

@@ -52,8 +52,8 @@ class FactorModel(InteractionWeights):
         """Return the candidates of the highest scores."""
         row = self.row_[users]
         known = row >= 0
-        left = rows_where(known, self.users_[row[known]])
-        return largest_scores(left, self.candidates_, k, allowed=self.allowed_, exclude=exclude)
+        vectors = rows_where(known, self.users_[row[known]])
+        return largest_scores(vectors, self.candidates_, k, allowed=self.allowed_, exclude=exclude)
 
 
 def implicit_vectors(model: Any, matrix: csr_array[Any], cure: str) -> tuple[Vectors, Vectors]:

@@ -35,7 +35,7 @@ _MOST_CODES = 250
 
 def feature_matrix(
     train: Train,
-    of: Owner = "items",
+    owner: Owner = "items",
     *,
     categories: Sequence[str] = (),
     numbers: Sequence[str] = (),
@@ -49,7 +49,7 @@ def feature_matrix(
     Parameters
     ----------
     train : Train
-    of : {"items", "users"}
+    owner : {"items", "users"}
     categories, numbers, texts : sequences of str
         Columns of the attribute table; at least one of the three is needed.
 
@@ -74,7 +74,7 @@ def feature_matrix(
     >>> rows.toarray().tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
     """
-    groups = feature_groups(train, of, categories=categories, numbers=numbers, texts=texts)
+    groups = feature_groups(train, owner, categories=categories, numbers=numbers, texts=texts)
     return side_by_side(groups)
 
 
@@ -85,7 +85,7 @@ def side_by_side(groups: Mapping[str, csr_array[Any]]) -> csr_array[Any]:
 
 def feature_groups(
     train: Train,
-    of: Owner = "items",
+    owner: Owner = "items",
     *,
     categories: Sequence[str] = (),
     numbers: Sequence[str] = (),
@@ -113,17 +113,17 @@ def feature_groups(
     require_texts(**asked)
     if not any(asked.values()):
         raise ParameterError(
-            f"no attributes of {of}; name columns of their table with one or more of categories "
+            f"no attributes of {owner}; name columns of their table with one or more of categories "
             '= ["…"], numbers = ["…"], texts = ["…"]'
         )
     encoders = {"categories": _one_hot, "numbers": _on_circles, "texts": _tf_idf}
     groups = {}
     for group, columns in asked.items():
         if columns:
-            table = _columns(train, of, columns)
+            table = _columns(train, owner, columns)
             table = _numbers(table) if group == "numbers" else table.fill_null(_BLANK)
             encoder = encoders[group](table).fit(table)
-            groups[group] = _exact(encoder.transform(_of_ids(train, of, table)))
+            groups[group] = _exact(encoder.transform(_of_ids(train, owner, table)))
     return groups
 
 
@@ -147,7 +147,7 @@ def divided_rows(matrix: Any, by: Floats) -> csr_array[Any]:
     return csr_array(diags_array(factor) @ matrix)
 
 
-def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
+def number_columns(train: Train, owner: Owner, columns: Sequence[str]) -> Floats:
     """Return columns of numbers as they stand in the table, (n, n columns); NaN where unknown.
 
     Raises
@@ -155,10 +155,10 @@ def number_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
     ValueError
         As in `feature_matrix`.
     """
-    return _of_ids(train, of, _numbers(_columns(train, of, columns))).to_numpy()
+    return _of_ids(train, owner, _numbers(_columns(train, owner, columns))).to_numpy()
 
 
-def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
+def category_columns(train: Train, owner: Owner, columns: Sequence[str]) -> Floats:
     """Return a code for each value of categories, (n, n columns); NaN where unknown.
 
     The most frequent value of a column has code 0, ties by value; the rarest, beyond 250 values,
@@ -170,54 +170,56 @@ def category_columns(train: Train, of: Owner, columns: Sequence[str]) -> Floats:
         As in `feature_matrix`.
     """
     codes = []
-    for column in _columns(train, of, columns):
+    for column in _columns(train, owner, columns):
         counts = column.drop_nulls().alias("value").value_counts(name="times")
         values = counts.sort("times", "value", descending=[True, False])["value"]
         code = np.minimum(np.arange(len(values)), _MOST_CODES - 1).astype(np.float64)
         codes.append(column.replace_strict(values, code, default=np.nan))
-    return _of_ids(train, of, pl.DataFrame(codes)).to_numpy()
+    return _of_ids(train, owner, pl.DataFrame(codes)).to_numpy()
 
 
-def _of_ids(train: Train, of: Owner, columns: pl.DataFrame) -> pl.DataFrame:
+def _of_ids(train: Train, owner: Owner, columns: pl.DataFrame) -> pl.DataFrame:
     """Return columns of the table in the order of the ids; blank or NaN where an id has no row."""
-    own, ids = _table(train, of).to_series(), train.item_ids if of == "items" else train.user_ids
-    rows = pl.DataFrame([own.alias(_ID), own.is_not_null().alias(_KNOWN), *columns])
+    table_ids = _table(train, owner).to_series()
+    ids = train.item_ids if owner == "items" else train.user_ids
+    rows = pl.DataFrame([table_ids.alias(_ID), table_ids.is_not_null().alias(_KNOWN), *columns])
     known = attributes.of_ids(rows, ids)
     if len(known) > 0 and not known[_KNOWN].any():
         raise ParameterError(
-            f'none of the {len(ids):,} ids of {of}, such as "{ids[0]}", is in the column '
-            f'"{own.name}" of their table, which has {len(own):,} rows; are both written the '
-            "same way?"
+            f'none of the {len(ids):,} ids of {owner}, such as "{ids[0]}", is in the column '
+            f'"{table_ids.name}" of their table, which has {len(table_ids):,} rows; are both '
+            "written the same way?"
         )
     return known.drop(_ID, _KNOWN).with_columns(
         cs.string().fill_null(_BLANK), cs.float().fill_null(np.nan)
     )
 
 
-def _columns(train: Train, of: Owner, names: Sequence[str]) -> pl.DataFrame:
+def _columns(train: Train, owner: Owner, names: Sequence[str]) -> pl.DataFrame:
     """Return columns of the table; null where a cell is blank."""
-    table = _table(train, of)
-    others = table.columns[1:]
+    table = _table(train, owner)
+    available = table.columns[1:]
     for name in names:
-        if name not in others:
-            hint = suggest(name, others)
+        if name not in available:
+            hint = suggest(name, available)
             near = f"; {hint}" if hint.startswith("did you mean") else ""
             raise ParameterError(
-                f'the table of {of} has no column "{name}"; there are {", ".join(others)}{near}'
+                f'the table of {owner} has no column "{name}"; there are '
+                f"{', '.join(available)}{near}"
             )
-    found = table.select(pl.col(name).str.strip_chars().replace("", None) for name in names)
-    for column in found:
+    columns = table.select(pl.col(name).str.strip_chars().replace("", None) for name in names)
+    for column in columns:
         if column.null_count() == len(column):
-            raise ParameterError(f'the column "{column.name}" of the table of {of} is empty')
-    return found
+            raise ParameterError(f'the column "{column.name}" of the table of {owner} is empty')
+    return columns
 
 
-def _table(train: Train, of: Owner) -> pl.DataFrame:
-    table = train.items_table if of == "items" else train.users_table
+def _table(train: Train, owner: Owner) -> pl.DataFrame:
+    table = train.items_table if owner == "items" else train.users_table
     if table is None:
         raise ParameterError(
-            f"there is no table of attributes of {of}; the layouts hm, ponpare and kion have "
-            f'one; with layout = "table", [data] {of} = "file" names it'
+            f"there is no table of attributes of {owner}; the layouts hm, ponpare and kion have "
+            f'one; with layout = "table", [data] {owner} = "file" names it'
         )
     return table
 
@@ -262,4 +264,5 @@ def _tf_idf(columns: pl.DataFrame) -> ColumnTransformer:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True)
-    return ColumnTransformer([(f"{at}", grams, name) for at, name in enumerate(columns.columns)])
+    names = enumerate(columns.columns)
+    return ColumnTransformer([(f"{place}", grams, name) for place, name in names])

@@ -86,18 +86,21 @@ def largest_products(
     rows = np.ones(n) if row_norms is None else row_norms.astype(np.float64)
     norms = np.ones(width) if column_norms is None else column_norms.astype(np.float64)
     columns, values = np.full((n, k), EMPTY, np.int32), np.zeros((n, k))
-    denominators = (rows, norms, overlap is not None, overlap or 0.0, float(shrink))
-    given = (*_parts(left), *_parts(right), *denominators)
-    held = _excluded(exclude, (n, width))
+    left_starts, left_columns, left_values = _parts(left)
+    right_starts, right_columns, right_values = _parts(right)
+    excluded_starts, excluded = _excluded(exclude, (n, width))
+
+    def block(first: int, last: int) -> None:
+        sums, touched = scratch(width)
+        _kernels.largest_products(
+            first, last, left_starts, left_columns, left_values,
+            right_starts, right_columns, right_values, rows, norms,
+            overlap is not None, overlap or 0.0, float(shrink),
+            excluded_starts, excluded, ordered, sums, touched, columns, values,
+        )  # fmt: skip
 
     if k > 0:
-        in_threads(
-            lambda *rows: _kernels.largest_products(
-                *rows, *given, *held, ordered, *scratch(width), columns, values
-            ),
-            n,
-            _step(n),
-        )
+        in_threads(block, n, _step(n))
     return columns, values
 
 
@@ -151,13 +154,16 @@ def largest_scores(
         barred[~allowed] = -np.inf
     starts, middles, _ = _parts(left)
     weights = _scaled(left).astype(right.dtype)
-    given = (starts, middles, weights, np.ascontiguousarray(right), barred)
-    held = _excluded(exclude, (n, width))
+    dense = np.ascontiguousarray(right)
+    excluded_starts, excluded = _excluded(exclude, (n, width))
 
     def block(first: int, last: int) -> None:
-        own = held[0][first:last].copy(), np.zeros(last - first, np.int64)
+        reached, filled = excluded_starts[first:last].copy(), np.zeros(last - first, np.int64)
         tile, values = np.empty(_TILE, right.dtype), np.zeros((last - first, k), right.dtype)
-        _kernels.largest_scores(first, last, *given, *held, *own, tile, values, columns)
+        _kernels.largest_scores(
+            first, last, starts, middles, weights, dense, barred,
+            excluded_starts, excluded, reached, filled, tile, values, columns,
+        )  # fmt: skip
 
     if k > 0:
         in_threads(block, n, _step(n))
@@ -170,10 +176,10 @@ def _excluded(exclude: csr_array[Any] | None, shape: tuple[int, int]) -> tuple[I
     return excluded_rows(exclude, shape[0])
 
 
-def _require_shape(name: str, given: Any, shape: tuple[int, ...]) -> None:
+def _require_shape(name: str, array: Any, shape: tuple[int, ...]) -> None:
     """Raise ValueError for another shape: the loops check no bounds."""
-    if given is not None and given.shape != shape:
-        raise ValueError(f"{name} has shape {given.shape}, expected {shape}")
+    if array is not None and array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
 
 
 def scratch(width: int) -> tuple[Floats, Int32]:

@@ -96,9 +96,9 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
             f'model "{name}" returned a masked array; write −1 in the masked cells'
         )
     if answer is None or isinstance(answer, Mapping | str):
-        found = "None" if answer is None else f"a {type(answer).__name__}"
+        returned = "None" if answer is None else f"a {type(answer).__name__}"
         raise RecommenderError(
-            f'model "{name}": recommend returned {found}; expected ({len(users)}, {k}) int32, '
+            f'model "{name}": recommend returned {returned}; expected ({len(users)}, {k}) int32, '
             "positions into train.candidate_ids, −1 where empty"
         )
     try:
@@ -118,9 +118,11 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
             "per user, k positions wide, −1 where empty"
         )
     if len(raw) != len(users):
-        at = f"; user {users[len(raw)]} is the first without a row" if len(raw) < len(users) else ""
+        missing = ""
+        if len(raw) < len(users):
+            missing = f"; user {users[len(raw)]} is the first without a row"
         raise RecommenderError(
-            f'model "{name}" returned {len(raw):,} rows for {len(users):,} users{at}'
+            f'model "{name}" returned {len(raw):,} rows for {len(users):,} users{missing}'
         )
     return raw
 

@@ -49,7 +49,7 @@ class Documents:
     weights, terms : csr_array, (n, m) and (m, n)
         W, what each term (column) weighs in each document (row), and T, what it weighs there as
         one of the others: Wᵀ for all similarities, not for walks.
-    left, right : float64 arrays, (n,)
+    row_norms, column_norms : float64 arrays, (n,)
         a and b.
     shrink : float
     overlap : float, optional
@@ -57,8 +57,8 @@ class Documents:
 
     weights: csr_array[Any]
     terms: csr_array[Any]
-    left: Floats
-    right: Floats
+    row_norms: Floats
+    column_norms: Floats
     shrink: float = 0.0
     overlap: float | None = None
 
@@ -78,24 +78,24 @@ class Documents:
             Of equal ones those that stand first in `among`; fewer where no more are alike.
         """
         n = self.weights.shape[0]
-        others, right = self.terms, self.right
+        terms, column_norms = self.terms, self.column_norms
         rows = np.arange(n, dtype=np.int32) if rows is None else rows
         if among is None:
             among = np.arange(n, dtype=np.int32)
         elif len(among) < n:
-            others, right = self.terms[:, among].tocsr(), self.right[among]
-        found = largest_products(
+            terms, column_norms = self.terms[:, among].tocsr(), self.column_norms[among]
+        columns, values = largest_products(
             self.weights[rows],
-            others,
-            min(k, len(right)),
-            row_norms=self.left[rows],
-            column_norms=right,
+            terms,
+            min(k, len(column_norms)),
+            row_norms=self.row_norms[rows],
+            column_norms=column_norms,
             shrink=self.shrink,
             overlap=self.overlap,
             exclude=itself(rows, among, n),
             ordered=False,
         )
-        return as_matrix(*found, len(among))
+        return as_matrix(columns, values, len(among))
 
     def nearest_to(self, k: int, among: Int32) -> csr_array[Any]:
         """Return the similarities of all rows with each of `among`, of its `k` most similar rows.
@@ -113,8 +113,8 @@ class Documents:
         turned = Documents(
             self.terms.T.tocsr(),
             self.weights.T.tocsr(),
-            self.right,
-            self.left,
+            self.column_norms,
+            self.row_norms,
             self.shrink,
             self.overlap,
         )
@@ -163,17 +163,16 @@ def documents(
     norms: Floats = np.sqrt(weights.multiply(weights).sum(axis=1, dtype=np.float64))
     norms[norms == 0] = 1.0
     alpha = chosen.get("alpha", 0.5)
-    left, right = (np.maximum(norms**power, _TINY) for power in (2 * alpha, 2 - 2 * alpha))
-    return Documents(weights, terms, left, right, chosen["shrink"])
+    row_norms = np.maximum(norms ** (2 * alpha), _TINY)
+    column_norms = np.maximum(norms ** (2 - 2 * alpha), _TINY)
+    return Documents(weights, terms, row_norms, column_norms, chosen["shrink"])
 
 
 def _sets(
     rows: csr_array[Any], columns: csr_array[Any], alpha: float, beta: float, shrink: float
 ) -> Documents:
-    """Return rows compared by Tversky's index of the terms that they have.
-
-    s + α (x − s) + β (y − s) = α x + β y + (1 − α − β) s.
-    """
+    """Return rows compared by Tversky's index of the terms that they have."""
+    # s + α (x − s) + β (y − s) = α x + β y + (1 − α − β) s.
     sizes = np.diff(rows.indptr).astype(np.float64)
     weights, terms = (_with(m, np.ones(m.nnz)) for m in (rows, columns))
     return Documents(weights, terms, alpha * sizes, beta * sizes, shrink, 1.0 - alpha - beta)
@@ -182,8 +181,8 @@ def _sets(
 def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
     if not isinstance(similarity, str) or similarity not in DEFAULTS:
         raise ParameterError(f"similarity is {in_toml(similarity)}; allowed: {', '.join(DEFAULTS)}")
-    given = {name: value for name, value in settings.items() if value is not None}
-    for name, value in given.items():
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    for name, value in chosen.items():
         if name not in DEFAULTS[similarity]:
             has = ", ".join(DEFAULTS[similarity]) or "none"
             raise ParameterError(
@@ -192,7 +191,7 @@ def _settings(similarity: str, settings: Mapping[str, Any]) -> dict[str, float]:
         known = name if name in _RANGES else f"{similarity} {name}"
         low, high = _RANGES.get(known, (0.0, math.inf))
         require_from(low, high, **{name: value})
-    return {**DEFAULTS[similarity], **given}
+    return {**DEFAULTS[similarity], **chosen}
 
 
 def _idf(matrix: csr_array[Any]) -> Floats:

@@ -77,8 +77,8 @@ def extend(lists: Int32, more: Int32, exclude: csr_array[Any] | None = None) -> 
     array([[2, 4, 0]], dtype=int32)
     """
     extended = np.array(lists, np.int32, order="C")
-    held = excluded_rows(exclude, len(lists))
-    _kernels.extend(extended, np.asarray(more, np.int32), False, *held)
+    indptr, excluded = excluded_rows(exclude, len(lists))
+    _kernels.extend(extended, np.asarray(more, np.int32), False, indptr, excluded)
     return extended
 
 
@@ -134,9 +134,11 @@ def first_of(
            [ 5, -1]], dtype=int32)
     """
     lists = np.full((len(rows), k), EMPTY, np.int32)
-    given = (starts, np.int64), (order, np.int32), (rows, np.int32)
-    orders = [np.ascontiguousarray(array, dtype) for array, dtype in given]
-    _kernels.first_of(lists, *orders, *excluded_rows(exclude, len(rows)))
+    starts = np.ascontiguousarray(starts, np.int64)
+    order = np.ascontiguousarray(order, np.int32)
+    rows = np.ascontiguousarray(rows, np.int32)
+    indptr, excluded = excluded_rows(exclude, len(rows))
+    _kernels.first_of(lists, starts, order, rows, indptr, excluded)
     return lists
 
 

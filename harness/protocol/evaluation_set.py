@@ -206,8 +206,9 @@ class EvaluationSet:
 
     def judgments(self, catalogue: Catalogue | None = None) -> Judgments:
         """Return what lists of these users are scored by."""
-        grades = self.grades, self.outside_grades
-        return Judgments(self.truth, self.relevant, *grades, catalogue=catalogue)
+        return Judgments(
+            self.truth, self.relevant, self.grades, self.outside_grades, catalogue=catalogue
+        )
 
     @cached_property
     def user_hashes(self) -> UInt64:
@@ -256,9 +257,9 @@ def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> Evaluatio
     require_types(dataset, config)
     rule = config.candidates or dataset.candidates
     candidates = candidates_of(dataset, split, rule, lambda: items_in_train(dataset, split))
-    found = of_candidates(dataset, split, config, candidates)
-    refuse_empty(found.funnel, len(found.candidates), rule, split)
-    return found
+    evaluation_set = of_candidates(dataset, split, config, candidates)
+    refuse_empty(evaluation_set.funnel, len(evaluation_set.candidates), rule, split)
+    return evaluation_set
 
 
 def items_in_train(dataset: Dataset, split: Split) -> Bool:
@@ -276,7 +277,8 @@ def of_candidates(
     true, seen = true_pairs(dataset, split, config, hits, active, position)
     users = active
     rule = ACTIVE if config.hits is None else f"with {' or '.join(config.hits)} in the window"
-    steps = [*(Step(*of) for of in dataset.steps), Step(rule, len(users))]
+    steps = [Step(name, n_users) for name, n_users in dataset.steps]
+    steps.append(Step(rule, len(users)))
     if config.users == "seen":
         known = np.diff(split.train.user_starts(len(dataset.user_ids))) > 0
         if dataset.registered is not None and split.cutoff is not None:
@@ -314,28 +316,28 @@ def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
     truth = stacked([part.truth for part in parts])
     relevant = np.concatenate([part.relevant for part in parts])
     ends = np.concatenate(([0], np.cumsum(relevant - truth.sizes)))
-    others, true = _moved(ends, order), _moved(truth.indptr, order)
+    outside_order, true_order = _moved(ends, order), _moved(truth.indptr, order)
     steps = zip(*(part.funnel for part in parts), strict=True)
     n_seen = [part.n_seen for part in parts if part.n_seen is not None]
-    found = EvaluationSet(
+    every = EvaluationSet(
         users=np.arange(len(ids), dtype=np.int32),
         user_ids=ids.gather(order),
         candidates=first.candidates,
         candidate_ids=first.candidate_ids,
         truth=truth.gather(order),
         relevant=relevant[order],
-        outside_ids=outside.gather(others),
+        outside_ids=outside.gather(outside_order),
         seen=None,
         k=first.k,
-        funnel=tuple(Step(of[0].step, sum(one.users for one in of)) for of in steps),
+        funnel=tuple(Step(row[0].step, sum(step.users for step in row)) for row in steps),
         n_seen=np.concatenate(n_seen)[order] if n_seen else None,
         of_parts=fingerprint.of_sums(
             reduce(add, (fingerprint.leaf_sums(part.leaves) for part in parts))
         ),
-        grades=_in_order([part.grades for part in parts], true),
-        outside_grades=_in_order([part.outside_grades for part in parts], others),
+        grades=_in_order([part.grades for part in parts], true_order),
+        outside_grades=_in_order([part.outside_grades for part in parts], outside_order),
     )
-    return found, order
+    return every, order
 
 
 def _moved(ends: Int64, order: Int64) -> Int32:
@@ -386,8 +388,8 @@ def left_out(
     """Return the users with true items whom an evaluation set leaves out, on its candidates."""
     position = places(evaluation_set.candidates, len(dataset.item_ids))
     hits = of_types(dataset, split.valid, config)
-    others = np.setdiff1d(distinct(hits.user), evaluation_set.users, assume_unique=True)
-    true, seen = true_pairs(dataset, split, config, hits, others, position)
+    unevaluated = np.setdiff1d(distinct(hits.user), evaluation_set.users, assume_unique=True)
+    true, seen = true_pairs(dataset, split, config, hits, unevaluated, position)
     users = distinct(true.pairs // len(position)).astype(np.int32)
     return _set(dataset, evaluation_set.candidates, users, true, seen, evaluation_set.k, ())
 
@@ -467,10 +469,10 @@ def _lists(pairs: Int64, users: Int32, position: Int32) -> tuple[Ragged, Ragged]
     user, item = np.divmod(pairs, len(position))
     row = places(users, int(max(user.max(initial=-1), users.max(initial=-1))) + 1)[user]
     item, row = item[row >= 0], row[row >= 0]
-    at = position[item]
-    inside = at >= 0
+    candidate = position[item]
+    inside = candidate >= 0
     return (
-        _grouped(row[inside], at[inside], len(users)),
+        _grouped(row[inside], candidate[inside], len(users)),
         _grouped(row[~inside], item[~inside].astype(np.int32), len(users)),
     )
 

@@ -127,15 +127,15 @@ def leaf_sums(leaves: Leaves) -> Sums:
     dict of field to int64 array, (4096, 33)
         How many parts have users of the leaf, and the 32 bytes of its digest.
     """
-    found = {}
+    sums = {}
     for field in fields(Leaves):
-        own = getattr(leaves, field.name)
-        held = _held(own)[:, None]
-        found[field.name] = np.hstack([held, own * held]).astype(np.int64)
-    return found
+        digests = getattr(leaves, field.name)
+        held = _held(digests)[:, None]
+        sums[field.name] = np.hstack([held, digests * held]).astype(np.int64)
+    return sums
 
 
-def of_sums(found: Mapping[str, Any]) -> Leaves:
+def of_sums(sums: Mapping[str, Any]) -> Leaves:
     """Return the leaves of all users, by the `leaf_sums` of parts that each hold whole leaves.
 
     Raises
@@ -145,7 +145,7 @@ def of_sums(found: Mapping[str, Any]) -> Leaves:
     """
     whole = Leaves(*(_none() for _ in fields(Leaves)))
     for field in fields(Leaves):
-        parts, digests = found[field.name][:, 0], found[field.name][:, 1:]
+        parts, digests = sums[field.name][:, 0], sums[field.name][:, 1:]
         if (parts > 1).any():
             raise ValueError(f"{field.name}: two parts have users of leaf {parts.argmax()}")
         getattr(whole, field.name)[parts == 1] = digests[parts == 1]

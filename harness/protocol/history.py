@@ -92,7 +92,7 @@ def _title_column(table: AttributeTable | pl.DataFrame) -> str | None:
     if isinstance(table, pl.DataFrame):
         names = table.columns[1:]
     else:
-        with closing(sources(table.table)) as files:
+        with closing(sources(table)) as files:
             names = [name for name in next(files).names if name != table.id]
     by_plain = {plain(name): name for name in reversed(names)}
     return next((by_plain[title] for title in _TITLES if title in by_plain), None)

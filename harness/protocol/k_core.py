@@ -92,10 +92,10 @@ def core_of_parts(
     while True:
         sums: Any = total(partial(_counted, items, least_user))
         first, rounds = first or sums, rounds + 1
-        left = items & (sums["items"] >= least_item)
-        if (left == items).all():
+        staying = items & (sums["items"] >= least_item)
+        if (staying == items).all():
             break
-        items = left
+        items = staying
     rules = f"min_user_events = {least_user:,}, min_item_events = {least_item:,}"
     users, events = sums["kept"].tolist()
     before: int = int(first["all"][0])
@@ -139,5 +139,5 @@ def _within(part: Dataset, items: Bool, least: int) -> Events:
 
 def _core(part: Dataset, items: Bool, least: int, counts: Int64, kept: Any) -> tuple[int, int]:
     starts = part.events.user_starts(len(part.user_ids))
-    given = np.ascontiguousarray(items).view(np.uint8), least, counts, kept
-    return _events.core(np.ascontiguousarray(starts), part.events.item, *given)
+    alive = np.ascontiguousarray(items).view(np.uint8)
+    return _events.core(np.ascontiguousarray(starts), part.events.item, alive, least, counts, kept)

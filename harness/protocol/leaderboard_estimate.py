@@ -82,16 +82,18 @@ class Sample:
     has: Bool
 
 
-def with_items(evaluation_set: EvaluationSet, others: EvaluationSet) -> pl.Series:
+def with_items(evaluation_set: EvaluationSet, left_out: EvaluationSet) -> pl.Series:
     """Return the ids of the users who have a true item: the evaluation set's, then the others."""
-    return pl.concat([evaluation_set.user_ids.filter(evaluation_set.relevant > 0), others.user_ids])
+    return pl.concat(
+        [evaluation_set.user_ids.filter(evaluation_set.relevant > 0), left_out.user_ids]
+    )
 
 
 def leaderboard_sums(
     metric: Metric,
     scores: ScoreTable,
     evaluation_set: EvaluationSet,
-    others: EvaluationSet,
+    left_out: EvaluationSet,
     lists: Sequence[Recommendations] | None,
     catalogue: Catalogue | None,
     sample: Sample | None = None,
@@ -104,15 +106,15 @@ def leaderboard_sums(
         One that is 0 for users without a hit.
     scores : ScoreTable
         The model's, over the evaluation set.
-    others : EvaluationSet
+    left_out : EvaluationSet
         The users of the window with true items whom the evaluation set leaves out.
     lists : sequence of Recommendations, optional
-        Each repeat's lists for `others`; None where the model has none.
+        Each repeat's lists for `left_out`; None where the model has none.
     """
     values = scores.of_users(metric)[evaluation_set.relevant > 0]
-    beyond = np.zeros(len(others.users))
+    beyond = np.zeros(len(left_out.users))
     if lists is not None and len(beyond) > 0:
-        beyond = score(lists, others.judgments(catalogue), [metric]).of_users(metric)
+        beyond = score(lists, left_out.judgments(catalogue), [metric]).of_users(metric)
     n = len(values)
     has = np.zeros(n + len(beyond), np.bool_) if sample is None else sample.has
     return {
@@ -134,9 +136,10 @@ def leaderboard_estimate(sums: Mapping[Any, Any], ids: int | None) -> Leaderboar
     """
     users, without_lists = sums["sizes"].tolist()
 
-    def total(of: Mapping[str, Exact]) -> float:
+    def total(values: Mapping[str, Exact]) -> float:
         """Return the sum over all users; the others count as 0 where any part has no lists."""
-        return (of["examined"] if without_lists else of["examined"] + of["others"]).total
+        examined = values["examined"]
+        return (examined if without_lists else examined + values["others"]).total
 
     window = total(sums["window"]) / users if users > 0 else 0.0
     sample = None if ids is None else total(sums["sample"]) / ids

@@ -67,11 +67,12 @@ def users_of(data: Dataset, train: Events, valid: Events) -> Sides:
 def newcomers(sides: Sides) -> Newcomers:
     """Return the new ids that are alike to known ones, where all are in one place."""
     new = sides[NEW]
-    found = Meanings(sides[KNOWN]).of(new)
-    if len(found) == 0:
+    alike = Meanings(sides[KNOWN]).of(new)
+    if len(alike) == 0:
         return Newcomers()
-    first = pl.DataFrame({NEW: new.gather(found[AT]), KNOWN: found[MEANT]}).sort(NEW).row(0)
-    return Newcomers(len(found), *first)
+    pairs = pl.DataFrame({NEW: new.gather(alike[AT]), KNOWN: alike[MEANT]})
+    first, known = pairs.sort(NEW).row(0)
+    return Newcomers(len(alike), first, known)
 
 
 def odd_keys(sides: Sides) -> Sums:
@@ -116,11 +117,11 @@ def _shared(
     sides: Callable[[Dataset], Sides], odd: Int64, kept: Collection[int], part: Dataset
 ) -> Sums:
     """Return the keys of both sides; those of forms only where they are among the odd."""
-    found = {}
+    shared = {}
     for side, ids in sides(part).items():
         keys = _keys(ids, kept, side)
-        found[side] = _set_of(keys.filter(~pl.col(_OF_FORM) | pl.col(_KEY).is_in(odd))[_KEY])
-    return found
+        shared[side] = _set_of(keys.filter(~pl.col(_OF_FORM) | pl.col(_KEY).is_in(odd))[_KEY])
+    return shared
 
 
 def _matched(
@@ -128,23 +129,21 @@ def _matched(
 ) -> Sums:
     """Return how many new ids have a key of both sides, and the first of them."""
     ids = sides(part)[NEW]
-    found = ids.gather(_keys(ids, kept, NEW).filter(pl.col(_KEY).is_in(both))[AT].unique())
-    first: Sums = {found.min(): np.array([1])} if len(found) > 0 else {}
-    return {"number": np.array([len(found)]), "first": first}
+    matched = ids.gather(_keys(ids, kept, NEW).filter(pl.col(_KEY).is_in(both))[AT].unique())
+    first: Sums = {matched.min(): np.array([1])} if len(matched) > 0 else {}
+    return {"number": np.array([len(matched)]), "first": first}
 
 
 def _like(sides: Callable[[Dataset], Sides], first: str, part: Dataset) -> Sums:
     """Return the first known id that an id is alike to."""
-    found = newcomers({NEW: pl.Series([first]), KNOWN: sides(part)[KNOWN]})
-    like: Sums = {found.known: np.array([1])} if found.number > 0 else {}
+    pair = newcomers({NEW: pl.Series([first]), KNOWN: sides(part)[KNOWN]})
+    like: Sums = {pair.known: np.array([1])} if pair.number > 0 else {}
     return {"like": like}
 
 
 def _keys(ids: pl.Series, kept: Collection[int], side: str) -> pl.DataFrame:
-    """Return a row a key, with the place of its id, and whether it is of a form.
-
-    The keys of one side's exponents are those of the other side's numbers, rounded as they are.
-    """
+    """Return a row a key, with the place of its id, and whether it is of a form."""
+    # The keys of one side's exponents are those of the other side's numbers, rounded alike.
     forms = Forms.of(ids)
     rounded = {True: [forms.exponents], False: [forms.rounded(digits) for digits in kept]}
     texts = [forms.plain.select(AT, FORM, pl.lit(True).alias(_OF_FORM))]
@@ -152,8 +151,8 @@ def _keys(ids: pl.Series, kept: Collection[int], side: str) -> pl.DataFrame:
         whose = pl.lit(NEW if are_exponents == (side == NEW) else KNOWN)
         text = pl.concat_str(whose, KEPT, HEAD, LENGTH, separator=" ").alias(FORM)
         texts += [frame.select(AT, text, pl.lit(False).alias(_OF_FORM)) for frame in frames]
-    found = pl.concat(texts)
-    return found.with_columns(_hashed(found[FORM]).alias(_KEY))
+    keys = pl.concat(texts)
+    return keys.with_columns(_hashed(keys[FORM]).alias(_KEY))
 
 
 def _hashed(texts: pl.Series) -> pl.Series:

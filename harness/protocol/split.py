@@ -35,13 +35,13 @@ class Cuts:
     tied: int
     decided: str
 
-    def told(self) -> str:
+    def note(self) -> str:
         """Return a note."""
         are = "is" if self.tied == 1 else "are"
-        told = (
+        note = (
             f"{self.tied:,} of {counted(self.users, 'user')} {are} cut between events of equal time"
         )
-        return f"{told}; {self.decided}" if self.tied > 0 else told
+        return f"{note}; {self.decided}" if self.tied > 0 else note
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Split:
         seen_items : str
             ``drop`` where what users had in training is no true item.
         """
-        cuts = () if self.cuts is None else (self.cuts.told(),)
+        cuts = () if self.cuts is None else (self.cuts.note(),)
         if self.in_both == 0:
             return (*cuts, *self.alike)
         return (*cuts, *self.alike, f"{self.in_both_told}: {_CONSEQUENCE[seen_items]}")
@@ -131,14 +131,16 @@ def split(dataset: Dataset, config: SplitConfig) -> Split:
     DataError
         One side would be empty.
     """
-    found = divided(dataset, config)
-    refuse_empty(found, dataset)
+    division = divided(dataset, config)
+    refuse_empty(division, dataset)
     if isinstance(config, GivenSplit):
-        users = newcomers(users_of(dataset, found.train, found.valid))
+        users = newcomers(users_of(dataset, division.train, division.valid))
         n = len(dataset.item_ids)
-        items = (events.item_counts(n) for events in (found.train, found.valid))
-        return replace(found, alike=(*users.notes("user"), *newcomer_items(dataset, *items)))
-    return found
+        items = newcomer_items(
+            dataset, division.train.item_counts(n), division.valid.item_counts(n)
+        )
+        return replace(division, alike=(*users.notes("user"), *items))
+    return division
 
 
 def newcomer_items(dataset: Dataset, train: Int64, valid: Int64) -> tuple[str, ...]:
@@ -161,8 +163,8 @@ def divided(dataset: Dataset, config: SplitConfig) -> Split:
             valid = np.zeros(len(dataset.kinds), np.bool_)
             valid[list(dataset.valid_kinds)] = True
             held = valid[dataset.events.kind]
-            found = _per_user(dataset, held)
-            return replace(found, in_both=_in_both(dataset, held, found.valid.user))
+            per_user = _per_user(dataset, held)
+            return replace(per_user, in_both=_in_both(dataset, held, per_user.valid.user))
 
 
 def sums(part: Split) -> Sums:
@@ -175,7 +177,7 @@ def sums(part: Split) -> Sums:
     }
 
 
-def of_sums(empty: Split, found: Mapping[str, Any]) -> Split:
+def of_sums(empty: Split, sums: Mapping[str, Any]) -> Split:
     """Return the split of a log, without events, by the sums of its parts.
 
     Of a split per user the cut-off is the latest of all.
@@ -185,9 +187,9 @@ def of_sums(empty: Split, found: Mapping[str, Any]) -> Split:
     empty : Split
         Of a data set with the log's span, and no events.
     """
-    train, valid, held_back, in_both = found["events"].tolist()
-    users, tied = found["cuts"].tolist()
-    cutoff = int(found["cutoff"].values[0])
+    train, valid, held_back, in_both = sums["events"].tolist()
+    users, tied = sums["cuts"].tolist()
+    cutoff = int(sums["cutoff"].values[0])
     cuts = None if empty.cuts is None else replace(empty.cuts, users=users, tied=tied)
     cutoff_ = None if cutoff == NO_TIME else cutoff
     counts = {"held_back": held_back, "in_both": in_both, "sizes": (train, valid)}
@@ -217,10 +219,10 @@ def by_time(dataset: Dataset, config: TimeSplit, end: int, *, block: int = 1 << 
     train, valid = (np.empty(len(time), np.bool_) for _ in range(2))
 
     def mark(start: int) -> None:
-        own = slice(start, start + block)
-        np.less(time[own], cutoff, out=train[own])
-        np.less(time[own], until, out=valid[own])
-        valid[own] ^= train[own]
+        part = slice(start, start + block)
+        np.less(time[part], cutoff, out=train[part])
+        np.less(time[part], until, out=valid[part])
+        valid[part] ^= train[part]
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
         list(pool.map(mark, range(0, len(time), block)))
@@ -238,9 +240,9 @@ def _last(
     inside = cuts[(starts[:-1] < cuts) & (cuts < starts[1:])]
     tied = inside[events.time[inside - 1] == events.time[inside]]
     if config.ties != "id" and len(tied) > 0:
-        at, group, kept = _equal_times(events, tied)
-        order = np.lexsort((_order(dataset, at, config), group))
-        held[at[order]] = kept
+        positions, group, kept = _equal_times(events, tied)
+        order = np.lexsort((_order(dataset, positions, config), group))
+        held[positions[order]] = kept
     decided = {
         "shuffle": f'ties = "shuffle", seed {config.seed}, chose the held-out ones',
         "file": 'ties = "file": the last rows are held out',
@@ -258,22 +260,24 @@ def _equal_times(events: Events, cuts: Int64) -> tuple[Int64, Int64, Bool]:
     behind = np.searchsorted(edges, cuts, side="right")
     first, sizes = edges[behind - 1], edges[behind] - edges[behind - 1]
     group = np.repeat(np.arange(len(cuts)), sizes)
-    at = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[group]
-    return at, group, at >= cuts[group]
+    positions = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[group]
+    return positions, group, positions >= cuts[group]
 
 
-def _order(dataset: Dataset, at: Int64, config: LastNSplit | FractionSplit) -> npt.NDArray[Any]:
+def _order(
+    dataset: Dataset, positions: Int64, config: LastNSplit | FractionSplit
+) -> npt.NDArray[Any]:
     """Return what some events of equal time are ordered by: their rows, or their draws."""
     events = dataset.events
     if config.ties == "file":
         assert events.row is not None  # noqa: S101 - the layout of such a config asks for rows
-        return events.row[at]
-    users, user = np.unique(events.user[at], return_inverse=True)
-    items, item = np.unique(events.item[at], return_inverse=True)
-    own = mixed(
+        return events.row[positions]
+    users, user = np.unique(events.user[positions], return_inverse=True)
+    items, item = np.unique(events.item[positions], return_inverse=True)
+    user_draws = mixed(
         id_hashes(dataset.user_ids.gather(users)) ^ mixed(np.array([config.seed], np.uint64))
     )
-    return mixed(own[user] ^ id_hashes(dataset.item_ids.gather(items))[item])
+    return mixed(user_draws[user] ^ id_hashes(dataset.item_ids.gather(items))[item])
 
 
 def _per_user(dataset: Dataset, valid: Bool) -> Split:
@@ -284,15 +288,15 @@ def _per_user(dataset: Dataset, valid: Bool) -> Split:
 
 
 def _in_both(dataset: Dataset, valid: Bool, user: Int32) -> int:
-    """Return how many validation events have the user, item and time of a training event.
-
-    Events of the same three stand together, those of training first, as their types come first.
-    """
+    """Return how many validation events have the user, item and time of a training event."""
+    # Equal events stand together, those of training first, as their types come first.
     events = dataset.events
-    at = np.flatnonzero(valid)
-    before = at - 1
-    same = at > events.user_starts(len(dataset.user_ids))[user]
-    same &= (events.time[at] == events.time[before]) & (events.item[at] == events.item[before])
+    held_out = np.flatnonzero(valid)
+    before = held_out - 1
+    same = held_out > events.user_starts(len(dataset.user_ids))[user]
+    same &= (events.time[held_out] == events.time[before]) & (
+        events.item[held_out] == events.item[before]
+    )
     first = ~(same & valid[before])
     return int(np.count_nonzero(same[first][np.cumsum(first) - 1]))
 
@@ -307,13 +311,14 @@ def _of(dataset: Dataset, train: Bool, valid: Bool, cutoff: int | None, until: i
     )
 
 
-def refuse_empty(found: Split, dataset: Dataset) -> None:
+def refuse_empty(division: Split, dataset: Dataset) -> None:
     """Raise DataError where one side of a split of `dataset` is empty."""
-    for name, size in zip(("train", "validation"), found.n_events, strict=True):
+    n_events = sum(division.n_events) + division.held_back
+    for name, size in zip(("train", "validation"), division.n_events, strict=True):
         if size == 0:
-            window = "" if found.until is None else f", and the window is {found.summary()}"
+            window = "" if division.until is None else f", and the window is {division.summary()}"
             raise DataError(
-                f"the split leaves no {name} event of {sum(found.n_events) + found.held_back:,}"
+                f"the split leaves no {name} event of {n_events:,}"
                 f"{_range(dataset)}{window}; change [split]"
             )
 

@@ -15,6 +15,7 @@ import numpy as np
 from harness.config import Config, TimeSplit
 from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
+from harness.data.conditions import Condition
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.layout import Layout
 
@@ -35,14 +36,14 @@ class Strays:
 
     Attributes
     ----------
-    events, of : int
+    events, total : int
         How many they are, and how many with the rest.
     rest, days : (int, int)
         The first and the last day of the rest, and of them, in days since 1970.
     """
 
     events: int
-    of: int
+    total: int
     rest: tuple[int, int]
     days: tuple[int, int]
 
@@ -51,7 +52,7 @@ class Strays:
         first, last, *days = (str(np.datetime64(day, "D")) for day in (*self.rest, *self.days))
         on = "on" if days[0] == days[1] else "from"
         days_on = f"{on} {' to '.join(dict.fromkeys(days))}"
-        rest = f"{counted(self.of - self.events, 'event')} run from {first} to {last}"
+        rest = f"{counted(self.total - self.events, 'event')} run from {first} to {last}"
         if self.days < self.rest:
             gap = counted(self.rest[0] - self.days[1] - 1, "day")
             are = counted(self.events, "event is", "events are")
@@ -63,17 +64,19 @@ class Strays:
     @property
     def are_a_handful(self) -> bool:
         """Whether they are less than a week usually holds: mistakes, and no season."""
-        return self.events * _HANDFUL < self.of
+        return self.events * _HANDFUL < self.total
 
     def left_out(self, layout: Layout) -> str:
         """Return the condition that leaves them out; empty where no condition can."""
+        time = layout.column("time")
         if self.days < self.rest:
-            return layout.where_with(time={"since": self.rest[0] * DAY_US})
-        return layout.where_with(time={"until": (self.rest[1] + 1) * DAY_US - 1})
+            return layout.where_with(Condition(time, since=self.rest[0] * DAY_US))
+        return layout.where_with(Condition(time, until=(self.rest[1] + 1) * DAY_US - 1))
 
     def kept(self, layout: Layout) -> str:
         """Return the condition that says that the last events are meant."""
-        return layout.where_with(time={"until": (self.days[1] + 1) * DAY_US - 1})
+        until = (self.days[1] + 1) * DAY_US - 1
+        return layout.where_with(Condition(layout.column("time"), until=until))
 
 
 def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]:
@@ -96,19 +99,17 @@ def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]
     rest, events = (int(on[start]), int(on[stop - 1])), int(counts[start:stop].sum())
 
     def cut_off(part: slice) -> Strays | None:
-        own = int(counts[part].sum())
-        if own == 0:
+        outside = int(counts[part].sum())
+        if outside == 0:
             return None
-        return Strays(own, own + events, rest, (int(on[part][0]), int(on[part][-1])))
+        return Strays(outside, outside + events, rest, (int(on[part][0]), int(on[part][-1])))
 
     return cut_off(slice(start)), cut_off(slice(stop, None))
 
 
 def _between_longest(on: Int64, counts: Int64) -> tuple[int, int]:
-    """Return where the days between the longest gaps begin and end, if these cut off both ends.
-
-    Each of two such ends makes the rest of the other one wide: 1970 and 2037 around 2003.
-    """
+    """Return where the days between the longest gaps begin and end, if these cut off both ends."""
+    # Each of two such ends makes the rest of the other one wide: 1970 and 2037 around 2003.
     if len(on) == 1:
         return 0, 1
     total, gap, ahead = counts.sum(), np.diff(on) - 1, np.cumsum(counts)[:-1]
@@ -130,10 +131,10 @@ def _rest(on: Int64, counts: Int64) -> int:
 
 def _cut_off(gap: Int64, rest: Int64, events: Int64, total: Int64) -> Bool:
     """Return which gaps beside a rest of so many days cut off so few of all events."""
-    found = np.zeros(len(gap), np.bool_)
+    mask = np.zeros(len(gap), np.bool_)
     for part, share in _FEW:
-        found |= (gap * part > rest) & (events * share < total)
-    return found
+        mask |= (gap * part > rest) & (events * share < total)
+    return mask
 
 
 def by_day(part: Dataset) -> Int64:
@@ -182,8 +183,13 @@ def is_at_the_end(config: Config) -> bool:
     A config that itself says with ``where`` when the log ends is taken at its word.
     """
     tables = config.layout().events
-    bounds = (one for table in tables for one in table.where if one.column == table.time)
-    return not any(one.until is not None or one.high < np.inf or one.among for one in bounds)
+    bounds = (
+        condition for table in tables for condition in table.where if condition.column == table.time
+    )
+    return not any(
+        condition.until is not None or condition.high < np.inf or condition.among
+        for condition in bounds
+    )
 
 
 def _refuse(layout: Layout, strays: Strays) -> None:

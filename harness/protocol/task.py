@@ -40,7 +40,7 @@ class Task:
 
     Attributes
     ----------
-    others : EvaluationSet, optional
+    left_out_set : EvaluationSet, optional
         The users whom the evaluation set leaves out, where the data does not tell.
     """
 
@@ -48,7 +48,7 @@ class Task:
     data: Dataset
     split: Split
     evaluation_set: EvaluationSet
-    others: EvaluationSet | None = None
+    left_out_set: EvaluationSet | None = None
 
     def __post_init__(self) -> None:
         for array in (self.evaluation_set.users, self.evaluation_set.candidates):
@@ -63,10 +63,10 @@ class Task:
     @cached_property
     def left_out(self) -> Task:
         """The task with the users whom the evaluation set leaves out, and a leaderboard counts."""
-        others, rules = self.others, self.config.evaluation
-        if others is None:
-            others = left_out(self.evaluation_set, self.data, self.split, rules)
-        return replace(self, evaluation_set=others, others=None)
+        users = self.left_out_set
+        if users is None:
+            users = left_out(self.evaluation_set, self.data, self.split, self.config.evaluation)
+        return replace(self, evaluation_set=users, left_out_set=None)
 
     def without_events(self) -> Task:
         """Return the same for those who only tell of it: events fill most of the memory."""
@@ -179,17 +179,17 @@ def read(
     took, rows = stopwatch(), None if layout.has_frames else estimated_rows(layout)
     with observer.step("read", "reading events", rows, " rows") as stage:
         if config.data.cache:
-            found, kept = loading.cached(layout, stage.update, background)
+            dataset, kept = loading.cached(layout, stage.update, background)
         else:
-            found, kept = loading.load(layout, stage.update), False
+            dataset, kept = loading.load(layout, stage.update), False
     where = " from the cache" if kept else ""
-    _log.info("read %s%s, %s", counted(len(found.events), "event"), where, took())
-    return core_of(found, *config.data.least)
+    _log.info("read %s%s, %s", counted(len(dataset.events), "event"), where, took())
+    return core_of(dataset, *config.data.least)
 
 
 def refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
     """Raise UsageError where rows are to be numbered and lie in several files."""
-    numbered = [table.table for table in layout.events if table.numbered]
+    numbered = [table for table in layout.events if table.numbered]
     where = "[split]" if getattr(outer, "ties", None) == "file" else "[tune] split,"
     for table in numbered:
         if not table.remote and is_in_database(table):

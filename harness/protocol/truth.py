@@ -142,15 +142,15 @@ class Solution:
         DataError
             An id with another ending.
         """
-        own = tuple((weight, self.users.str.ends_with(end).to_numpy()) for end, weight in kinds)
-        none = ~np.any([of for _, of in own], axis=0)
+        masks = tuple((weight, self.users.str.ends_with(end).to_numpy()) for end, weight in kinds)
+        none = ~np.any([mask for _, mask in masks], axis=0)
         if none.any():
             user = self.users[int(none.argmax())]
             endings = ", ".join(end for end, _ in kinds)
             raise DataError(
                 f'solution: user "{user}" has no event type; ids must end with {endings}'
             )
-        return replace(self, judgments=replace(self.judgments, kinds=own))
+        return replace(self, judgments=replace(self.judgments, kinds=masks))
 
 
 def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
@@ -176,11 +176,11 @@ def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
     rules = config.evaluation.model_dump(exclude={"metrics", "seed"})
     key = "solution", layout, config.split, rules, config.data.least
     entry = cache.entry(key, loading.files(layout))
-    found = entry.read(_read)
-    if found is None:
-        found = of_task(make_task(config), metrics)
-        entry.keep(partial(_write, found))
-    return replace(found, metrics=metrics, folds=config.n_folds)
+    solution = entry.read(_read)
+    if solution is None:
+        solution = of_task(make_task(config), metrics)
+        entry.keep(partial(_write, solution))
+    return replace(solution, metrics=metrics, folds=config.n_folds)
 
 
 def of_task(task: Task, metrics: tuple[Metric, ...] = ()) -> Solution:
@@ -229,16 +229,16 @@ def _read(folder: Path, notes: dict[str, Any]) -> Solution:
     users, items, outside = (
         pl.read_ipc(folder / f"{name}.arrow")["id"] for name in ("users", "items", "outside")
     )
-    grades: list[Any] = [
+    grades, outside_grades = (
         _array(folder, name) if (folder / f"{name}.npy").exists() else None for name in _GRADES
-    ]
+    )
     truth, history = (
         Ragged(_array(folder, f"{name}-ends"), _array(folder, name)) for name in _ROWS
     )
     return Solution(
         users,
         items,
-        Judgments(truth, _array(folder, "relevant"), *grades),
+        Judgments(truth, _array(folder, "relevant"), grades, outside_grades),
         outside=outside,
         history=history,
         k=notes["k"],

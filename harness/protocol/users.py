@@ -68,10 +68,10 @@ def with_attributes(
     if not asked:
         return profile
     table = _table_of(task, asked)
-    own = of_ids(table, task.evaluation_set.user_ids).select(asked)
+    attributes = of_ids(table, task.evaluation_set.user_ids).select(asked)
     if whole:
-        refuse_without_values(task.config, _value_counts(own, table))
-    return profile.hstack(own)
+        refuse_without_values(task.config, _value_counts(attributes, table))
+    return profile.hstack(attributes)
 
 
 def value_counts(task: Task, columns: Sequence[str]) -> Sums:
@@ -83,10 +83,15 @@ def value_counts(task: Task, columns: Sequence[str]) -> Sums:
     return _value_counts(of_ids(table, task.evaluation_set.user_ids).select(columns), table)
 
 
-def _value_counts(own: pl.DataFrame, table: pl.DataFrame) -> dict[str, Int64]:
+def _value_counts(attributes: pl.DataFrame, table: pl.DataFrame) -> dict[str, Int64]:
     return {
-        name: np.array([len(own), *(int((text_of(of[name]) != "").sum()) for of in (own, table))])
-        for name in own.columns
+        name: np.array(
+            [
+                len(attributes),
+                *(int((text_of(frame[name]) != "").sum()) for frame in (attributes, table)),
+            ]
+        )
+        for name in attributes.columns
     }
 
 
@@ -99,7 +104,7 @@ def refuse_without_values(config: Config, counts: Mapping[str, Int64]) -> None:
         The `value_counts` of all users. Where nobody is evaluated, that is to be told.
     """
     users = config.layout().users
-    table = "the table of users" if users is None else users.table.name
+    table = "the table of users" if users is None else users.name
     for column, (evaluated, having, of_table) in counts.items():
         if evaluated > 0 and of_table == 0:
             raise UsageError(
@@ -127,12 +132,12 @@ def _table_of(task: Task, columns: Sequence[str]) -> pl.DataFrame:
             f'[compare] slices: no table of users, so no column "{columns[0]}"; remove it, or '
             "name a table as [data] users"
         )
-    others = table.columns[1:]
+    available = table.columns[1:]
     for column in columns:
-        if column not in others:
+        if column not in available:
             raise UsageError(
                 f'[compare] slices: the table of users has no column "{column}"; '
-                f"{suggest(column, others)}"
+                f"{suggest(column, available)}"
             )
     return table
 

@@ -165,10 +165,8 @@ def _charts(run: Run, columns: list[str]) -> tuple[dict[str, dict[str, Markup]],
 
 
 def _code() -> dict[str, Any]:
-    """Return the style and the script.
-
-    The policy names the script by its hash, so a browser runs no other, whatever a name holds.
-    """
+    """Return the style and the script."""
+    # The policy names the script by its hash, so a browser runs no other, whatever a name holds.
     here = files("harness.report")
     script = "".join(here.joinpath(name).read_text("utf-8") for name in ("page.js", "users.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

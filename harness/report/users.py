@@ -101,10 +101,8 @@ def _users_of_a_group(models: int, count: int) -> int:
 def _groups(
     run: Run, users: pl.Series, values: list[Floats], hits: Counts, each: int, count: int
 ) -> dict[str, list[Int64]]:
-    """Return rows of users: each model's worst and best, those of most difference, random ones.
-
-    Up to `each` of a group, and random ones for what is left of `count`.
-    """
+    """Return rows of users: each model's worst and best, those of most difference, random ones."""
+    # Up to `each` of a group, and random ones for what is left of `count`.
     # `Definition.sign` would run a metric of the user's own; the record knows what is better.
     sign = -1 if run.record.better(run.record.metric) == "lower" else 1
     leader, *rest = goodness = [sign * values_of_model for values_of_model in values]

@@ -82,8 +82,8 @@ class Plots:
         if chance is not None:
             ax.axvline(chance.mean, color=CHANCE, linestyle=(0, (4, 3)), linewidth=1.4, zorder=1)
             if chance.sd is not None:
-                band = chance.mean - chance.sd, chance.mean + chance.sd
-                ax.axvspan(*band, color=CHANCE, alpha=0.15, linewidth=0)
+                low, high = chance.mean - chance.sd, chance.mean + chance.sd
+                ax.axvspan(low, high, color=CHANCE, alpha=0.15, linewidth=0)
             ax.annotate(
                 f"chance {self._number(chance.mean)}",
                 (chance.mean, 1),
@@ -175,7 +175,7 @@ class Plots:
         ax.set_ylabel(printable(record.metric), parse_math=False)
         return ax
 
-    def _lines(self, ax: Axes | None, lines: Mapping[str, Mapping[int, float]], at: str) -> Axes:
+    def _lines(self, ax: Axes | None, lines: Mapping[str, Mapping[int, float]], place: str) -> Axes:
         """Draw a line for each model, with its name at the end."""
         from matplotlib.ticker import MaxNLocator
 
@@ -185,7 +185,8 @@ class Plots:
             (line,) = ax.plot(*zip(*values.items(), strict=True), color=colour, linewidth=1.6)
             line.set_gid(HOVER + printable(name))
             for x, y in [*values.items()][:: -max(1, len(values) // 12)]:
-                _point(ax, x, y, colour, f"{printable(name)}, {at.format(x)}: {self._number(y)}", 4)
+                text = f"{printable(name)}, {place.format(x)}: {self._number(y)}"
+                _point(ax, x, y, colour, text, 4)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if all(y >= 0 for values in lines.values() for y in values.values()):
             ax.set_ylim(bottom=0)

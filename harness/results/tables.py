@@ -15,7 +15,7 @@ import polars as pl
 from harness.core.errors import DataError, counted, printable
 from harness.core.frames import UNREADABLE, bytes_of
 from harness.core.io import parts, unusable
-from harness.core.unpacking import OWN, Cap, UnpackingError
+from harness.core.unpacking import OWN, Cap, Refused
 from harness.data.dataset import positions
 from harness.metrics.registry import LARGEST_SCORE
 from harness.metrics.scores import ScoreTable
@@ -139,13 +139,13 @@ class FolderTables:
             rows = rows.cast(types | {"items": pl.List(pl.String)}).filter(repeat=0)
             if self.fold is not None:
                 rows = rows.filter(pl.col(FOLD) == self.fold)
-        found = {}
+        lists = {}
         for model in self.record.models:
             of_model = rows.filter(model=model.name).sort(USER)
             if not of_model.select(USER).equals(wanted):
                 raise self._incomplete(path, model.name)
-            found[model.name] = of_model["items"].to_list()
-        return found
+            lists[model.name] = of_model["items"].to_list()
+        return lists
 
     def _incomplete(self, path: Path, model: str) -> DataError:
         evaluation, repeats = self.record.evaluation, self.record.model(model).repeats
@@ -223,7 +223,7 @@ def _readable(path: Path) -> Iterator[None]:
     """Raise DataError for whatever is wrong with a file."""
     try:
         yield
-    except UnpackingError as error:
+    except Refused as error:
         raise unusable(path, error, _CAP) from error
     except UNREADABLE as error:
         raise DataError(f"{path}: cannot be read: {str(error).partition(chr(10))[0]}") from error

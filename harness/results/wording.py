@@ -120,13 +120,13 @@ def compared_headline(
     comparison: Comparison, ci95: Interval | None, times: float | None = None
 ) -> list[str]:
     """Return the scores of the best model, and how it stands to the others, as two lines."""
-    best, *others = comparison.means
+    best, *rest = comparison.means
     digits = decimals(comparison.means.values())
     mean, better = number(comparison.means[best], digits), comparison.better
     scores = scores_of_best(
         printable(best), comparison.metric, mean, ends(ci95, digits), better, times
     )
-    shown = {name: printable(name) for name in others}
+    shown = {name: printable(name) for name in rest}
     return headline([scores, against_others(comparison, best, shown)], better)
 
 
@@ -327,7 +327,7 @@ def folds_sheet(record: RunRecord) -> Sheet:
         f"fold {i:<{width}}  {set_line(fold.evaluation, short=True)}"
         for i, fold in enumerate(record.folds, 1)
     ]
-    sheet = Sheet.of(record.models, columns, heading=heading, kept=len(columns))
+    sheet = Sheet.of(record.models, columns, heading=heading)
     if first in record.chance:
         exact = [number(fold.chance[first].mean, digits) for fold in record.folds]
         sheet.rows.append(["chance (exact)", *exact, *([""] if comparison else [])])

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from harness.config import Config, SubmissionConfig
 from harness.core.errors import DataError, HarnessError
 from harness.core.io import find
-from harness.data import attributes, zeros
-from harness.data.layout import AttributeTable, Layout, Table
+from harness.data import attributes
+from harness.data.layout import AttributeTable, Layout
 from harness.data.naming import is_one_file
+from harness.data.oddities import lost_zero
 from harness.submission import format
 from harness.submission.expected import Against, columns, ids, of_sample, spelt, with_sample
 from harness.submission.format import Format
@@ -42,12 +43,12 @@ def of_config(config: Config) -> Against:
     if sample is not None or users is None:
         return against
     if _is_plain(users):
-        return replace(against, ids=find(users.table.path), user=users.id).asking()
+        return replace(against, ids=find(users.path), user=users.id).asking()
     return against.asking_for(_texts(users))
 
 
 def sample_of_users(
-    config: Config, evaluation_set: EvaluationSet, others: EvaluationSet
+    config: Config, evaluation_set: EvaluationSet, left_out: EvaluationSet
 ) -> tuple[Sample | None, tuple[str, ...]]:
     """Return the ids that a leaderboard averages with or without true items, and what to know.
 
@@ -66,14 +67,14 @@ def sample_of_users(
         return None, (f"no estimate over the sample submission: {error}",)
     if not known:
         return None, ()
-    return Sample(len(known), known.has(with_items(evaluation_set, others))), ()
+    return Sample(len(known), known.has(with_items(evaluation_set, left_out))), ()
 
 
 def sample_of(config: Config) -> Path | None:
     """Return the sample submission that the config names, or that stands beside the data."""
     if config.submission.sample is False:
         return None
-    events = config.layout().events[0].table
+    events = config.layout().events[0]
     if config.submission.sample is not None:
         return config.folder / config.submission.sample
     with suppress(DataError):
@@ -100,14 +101,14 @@ def _items_of(layout: Layout) -> tuple[Known, str]:
     if table is None:
         return nothing(), ""
     if _is_plain(table) and not restored:
-        items = ids(find(table.table.path), table.id)
+        items = ids(find(table.path), table.id)
     else:
         texts = _texts(table)
         items = learnt(texts.str.zfill(width or 0) if restored else texts)
-    if width is None or restored or items.width == width or table.table.remote:
+    if width is None or restored or items.width == width or table.remote:
         return items, ""
     texts = _texts(table)
-    short, name = zeros.lost(texts, width), table.table.path.name
+    short, name = lost_zero(texts, width), table.path.name
     if short.is_empty():
         return items, ""
     return items, f'{len(short):,} of {len(texts):,} in {name}, such as "{short[0]}"'
@@ -115,10 +116,13 @@ def _items_of(layout: Layout) -> tuple[Known, str]:
 
 def _is_plain(table: AttributeTable) -> bool:
     """Return whether it is one CSV with a header, which the reader of submissions reads too."""
-    if table.table.remote or table.table.is_frame or not is_one_file(table.table):
+    if table.remote or table.is_frame or not is_one_file(table):
         return False
-    path = find(table.table.path)
-    return path.is_file() and path.name.endswith(_TEXT) and table.table == Table(table.table.path)
+    path = find(table.path)
+    plain = AttributeTable(
+        table.file, id=table.id, since=table.since, time_format=table.time_format
+    )
+    return path.is_file() and path.name.endswith(_TEXT) and table == plain
 
 
 def _texts(table: AttributeTable) -> pl.Series:

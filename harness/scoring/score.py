@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from harness.core.errors import counted, printable
-from harness.core.table import Column, Sheet, Shown, ends, low_high, number, signed
+from harness.core.table import Column, Sheet, Shown, ends, low_high, number
 from harness.metrics.conventions import CONVENTIONS
 from harness.scoring.terms import which_fold
 from harness.stats.estimates import Estimate
@@ -114,13 +114,13 @@ class Scored(Shown):
         def difference(row: OnConvention) -> str:
             if row.value is None or followed is None:
                 return ""
-            return signed(row.value - followed, _DIGITS)
+            return number(row.value - followed, _DIGITS, "+")
 
         columns = [
             *(name, value, Column("difference", difference), *words),
             Column("users averaged", lambda row: row.users, "words"),
         ]
-        return Sheet.of(on_conventions(values), columns, kept=3)
+        return Sheet.of(on_conventions(values), columns)
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a metric and one a convention, in full precision."""

@@ -263,10 +263,10 @@ def _path(path: Path | str | None) -> Path | None:
     return None if path is None else as_path(path, "a file")
 
 
-def path_or_frame(given: Any, role: str) -> Path | pl.DataFrame:
+def path_or_frame(source: Any, role: str) -> Path | pl.DataFrame:
     """Return a path, or a frame of any kind as Polars holds it; `role` names it in messages."""
-    if isinstance(given, (str, Path)):
-        return Path(given)
+    if isinstance(source, (str, Path)):
+        return Path(source)
     from harness.metrics.inputs.frame import as_polars  # it takes Polars
 
-    return as_polars(given, role)
+    return as_polars(source, role)

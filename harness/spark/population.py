@@ -1,6 +1,6 @@
 """The users of a log in buckets that Spark's workers make, keep, sum over and write.
 
-What each bucket gets of all that is read is gathered as `harness.data.bucketing` does. Only the
+What each bucket gets of all that is read is gathered as `harness.data.buckets` does. Only the
 items come to the driver.
 """
 
@@ -24,12 +24,10 @@ from harness.core.exact_sum import Distinct, Sums
 from harness.core.ids import Encoder, hashes_of
 from harness.core.io import whole_file
 from harness.data import attributes, dataset, loading, ordering
-from harness.data.bucketing import EVENTS, Known
-from harness.data.buckets import of_bucket
-from harness.data.dataset import Dataset, Events, no_events, of_starts, one_kind
+from harness.data.buckets import EVENTS
+from harness.data.dataset import Dataset, Events, of_starts, one_kind
 from harness.data.event_types import Codes, EventType, codes_of, in_order, of_types
 from harness.data.layout import Layout
-from harness.data.loading import Items
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.spark import reading
 from harness.spark.reading import ITEMS, KINDS, PLACE, SINCE, TABLE, USERS, checked, divided
@@ -177,16 +175,14 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
         table = reading.items(spark, layout.items)
         items, _ = loading.items_of(layout, met, table)
         times = [time for piece in read for time in piece["times"]]
-        known = Known(
-            events=(),
-            users=(),
-            span=(min(times), max(times)),
+        shared = loading.dataset_of(
+            layout=layout,
+            items=items,
             notes=(*notes, *items.notes, *notes_of(layout, odd)),
-            kinds=in_order(EventType._make(kind) for piece in read for kind in piece["kinds"]),
+            types=in_order(EventType._make(kind) for piece in read for kind in piece["kinds"]),
+            span=(min(times), max(times)),
         )
-        opened = partial(_opened, layout, items, table, known)
-        no_ids = pl.Series(dataset.ID, [], pl.String)
-        shared = of_bucket(layout, items, known, ids=no_ids, events=no_events(), registered=None)
+        opened = partial(_opened, layout, shared, table)
         yield Buckets(SparkParts(frame.where("part >= 0"), opened, len(log.keys)), shared)
     finally:
         frame.unpersist()
@@ -250,7 +246,8 @@ def _bucket(
             content[dataset.REGISTERED] = loading.times_at(frame[name], frame[SINCE], ids)
         content[TABLE] = frame.drop(SINCE, strict=False)
     else:
-        content[dataset.REGISTERED] = loading.registered(layout, loading.users_of(layout), ids)
+        frame = loading.users_of(layout)
+        content[dataset.REGISTERED] = loading.times_of(layout.users, frame, ids)
     odd = oddities_of(events, ids, words_of(item_ids), len(types))
     there = {name: column for name, column in content.items() if column is not None}
     yield from to_rows(bucket, there, facts={_ODD: odd})
@@ -283,9 +280,8 @@ def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
 
 def _opened(
     layout: Layout,
-    items: Items,
+    shared: Dataset,
     items_table: pl.DataFrame | None,
-    known: Known,
     _: int,
     content: Content,
 ) -> Dataset:
@@ -294,13 +290,13 @@ def _opened(
     row = content.get(dataset.ROW)
 
     def item() -> Int32:
-        places = dataset.positions(content[ITEMS], items.ids)
+        places = dataset.positions(content[ITEMS], shared.item_ids)
         if (places < 0).any():
             raise DataError(_CHANGED)
         return places[content[dataset.ITEM]]
 
     def kind() -> Codes:
-        return codes_of(_kinds(content), known.types)[content[dataset.KIND]]
+        return codes_of(_kinds(content), loading.types_of(shared))[content[dataset.KIND]]
 
     events = Events(
         user=of_starts(starts),
@@ -311,16 +307,11 @@ def _opened(
         value=content.get(dataset.VALUE),
         starts=starts,
     )
-    data = of_bucket(
-        layout,
-        items,
-        known,
-        ids=content[USERS].alias(dataset.ID),
+    return replace(
+        shared,
+        user_ids=content[USERS].alias(dataset.ID),
         events=events,
         registered=content.get(dataset.REGISTERED),
-    )
-    return replace(
-        data,
-        users_table=content.get(TABLE, data.users_table),
-        items_table=data.items_table if items_table is None else items_table,
+        users_table=content.get(TABLE, shared.users_table),
+        items_table=shared.items_table if items_table is None else items_table,
     )

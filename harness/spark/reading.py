@@ -19,16 +19,18 @@ import polars as pl
 from harness.core.arrays import Counts, places
 from harness.core.errors import UsageError
 from harness.core.random import LEAVES, id_hashes, leaf_of
-from harness.data import attributes, bucketing, dataset, parts, times
+from harness.data import attributes, buckets, dataset, loading, parts, times
 from harness.data.event_types import EventType
-from harness.data.json_source import SUFFIXES
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
-from harness.data.lazy_source import GivenSource
-from harness.data.naming import Part, absolute, parts_of
-from harness.data.parquet_source import ParquetSource
-from harness.data.source import Batch, id_rule, time_rule
+from harness.data.naming import Part, parts_of
+from harness.data.oddities import Low, type_column, watching
+from harness.data.rules import id_rule, time_rule
+from harness.data.source import Source
+from harness.data.sources.json_lines import SUFFIXES
+from harness.data.sources.parquet import frame_source
 from harness.data.table_files import EventReader, opened
-from harness.data.watched import Low, type_column, watching
+from harness.data.to_events import Batch
+from harness.delimited.stream import is_parquet
 from harness.spark.transport import Batches, attempt, mapped, narrow, to_rows
 
 if TYPE_CHECKING:
@@ -56,22 +58,10 @@ _COMPRESSED = (".gz", ".bz2", ".zst")
 # What Spark reads.
 
 
-class SparkRows(GivenSource):
-    """Rows that Spark has read: how times are written is known, where a row stands is not."""
-
-    shown: Any  # the name as it was given: a path would change a URI
-
-    def __init__(self, table: Table, frame: pl.DataFrame, pattern: str | None = None) -> None:
-        super().__init__(table, frame)
-        self.shown, self._pattern = table.name, pattern
-
-    def pattern(self, column: str, time_format: str) -> str | None:
-        """Return how the times of the whole table are written."""
-        return self._pattern
-
-    def row(self, at: int) -> str:
-        """Return how messages name a row."""
-        return "a row"
+def spark_rows(table: Table, frame: pl.DataFrame) -> Source:
+    """Return rows that Spark has read: where one stands in the table is not known."""
+    # The name as it was given: a path would change a URI.
+    return replace(frame_source(table, frame), shown=table.name, place=lambda row: "a row")
 
 
 def column(name: str) -> Column:
@@ -97,7 +87,7 @@ def _whole(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFra
     else:
         frame = _text(spark, table) if plain.endswith(_TEXT) else spark.read.parquet(name)
     empty = pl.DataFrame(schema=dict.fromkeys(frame.columns, pl.String))
-    SparkRows(table, empty).require(tuple(columns))
+    spark_rows(table, empty).require(columns)
     return frame
 
 
@@ -146,11 +136,11 @@ def _events(spark: SparkSession, table: EventTable) -> tuple[EventTable, DataFra
     """Return a table of events with the columns that are watched, and all its rows."""
     if table.numbered:
         raise UsageError(
-            f'{table.table.name}: ties = "file" needs the order of rows, and tables have none '
+            f'{table.name}: ties = "file" needs the order of rows, and tables have none '
             'with --engine spark; set [split] ties = "shuffle", or name a file that every worker '
             "sees"
         )
-    every = _whole(spark, table.table, table.columns)
+    every = _whole(spark, table, table.columns)
     return watching(table, every.columns, partial(_first, every)), every
 
 
@@ -159,7 +149,7 @@ def _texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
     from pyspark.sql import functions
 
     first = [table.id, *([] if table.since is None else [table.since])]
-    every = _whole(spark, table.table, first)
+    every = _whole(spark, table, first)
     texts = [
         (name, column(name).cast("string")) for name in dict.fromkeys([*first, *every.columns])
     ]
@@ -169,7 +159,7 @@ def _texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
 
 def items(spark: SparkSession, table: AttributeTable | None) -> pl.DataFrame | None:
     """Return an items' table that Spark alone can read; None: others are read when needed."""
-    if table is None or not table.table.remote:
+    if table is None or not table.remote:
         return None
     every = _texts(spark, table)
     pattern = _pattern(every, table.since, table.time_format)
@@ -185,7 +175,7 @@ def _checked(
     rules = [id_rule(table.id)]
     if table.since is not None:
         rules.append(time_rule(table.since, table.time_format, pattern, required=False))
-    source = SparkRows(table.table, pl.DataFrame(pl.from_arrow(texts)))
+    source = spark_rows(table, pl.DataFrame(pl.from_arrow(texts)))
     rows = source.texts(source.names, tuple(rules))
     return rows.with_columns(rule.parsed(rows[rule.column]).alias(SINCE) for rule in rules[1:])
 
@@ -233,7 +223,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
     type_columns: list[str | None] = [None] * len(tables)
     rows = 0
     for number, table in enumerate(tables):
-        if table.table.remote:
+        if table.remote:
             tables[number], every = _events(spark, table)
             type_columns[number] = type_column(table, every.columns)
             frame = every.select([column(name) for name in tables[number].columns])
@@ -241,18 +231,17 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
             by_spark[len(pieces)] = frame
             pieces.append(Piece(number, pattern=_pattern(frame, table.time, table.time_format)))
             continue
-        for part in parts_of(table.table):
-            with opened(table.table, part) as source:
+        for part in parts_of(table):
+            with opened(table, part) as source:
                 source.require(table.columns)
-                is_plain = isinstance(source, ParquetSource) and source.plain == source.shown
                 type_columns[number] = type_columns[number] or type_column(table, source.names)
                 size = source.about()
-            piece = Piece(number, absolute(part))
+            piece = Piece(number, part._replace(path=part.path.absolute()))
             starts = range(0, max(size, 1), PIECE_ROWS)
             ranges = [piece._replace(start=start, rows=PIECE_ROWS) for start in starts]
-            pieces += ranges if is_plain else [piece]
+            pieces += ranges if is_parquet(part.path) and not table.rows else [piece]
             rows += size
-    keys = keys_of(bucketing.bucket_count(rows) if count is None else count)
+    keys = keys_of(buckets.bucket_count(rows) if count is None else count)
     layout = replace(layout, events=tuple(tables))
     frames = [
         mapped(frame, partial(read_pieces, layout, keys, number, [pieces[number]]), number)
@@ -266,7 +255,7 @@ def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
         numbers = spark.range(0, len(files), 1, tasks)
         frames.append(mapped(numbers, partial(_read_files, layout, keys, files)))
     user_schema = dict[str, Any]()
-    if layout.users is not None and layout.users.table.remote:
+    if layout.users is not None and layout.users.remote:
         users, user_schema = _users(spark, layout.users, keys)
         frames.append(users)
     elif layout.users is not None:
@@ -297,7 +286,7 @@ def read_pieces(
     reader, context = _Reader(layout, pieces, rows), TaskContext.get()
     task = 0 if context is None else context.partitionId()
     times, kinds, events = list[int](), set[EventType](), 0
-    for source, read in enumerate(parts.in_parts(layout, reader, PART_ROWS, parts.MOST_IDS)):
+    for source, read in enumerate(loading.in_parts(layout, reader, PART_ROWS, parts.MOST_IDS)):
         if read.first:
             divider = _Divider(keys, (number, task, source))
         for key, content in divider.of_buckets(read):
@@ -349,14 +338,14 @@ class _Reader(EventReader):
             if part is None:
                 for rows in self._rows:
                     frame = pl.DataFrame(pl.from_arrow(rows))
-                    spark_rows = SparkRows(table.table, frame, pieces[0].pattern)
-                    for batch in spark_rows.events(table, self._secret):
+                    source = spark_rows(table, frame)
+                    for batch in source.events(table, self._secret, pieces[0].pattern):
                         yield number, self.counted(number, batch)
                 continue
-            with opened(table.table, part) as source:
-                if isinstance(source, ParquetSource) and pieces[0].rows > 0:
-                    size = sum(piece.rows for piece in pieces)
-                    source.only(first=pieces[0].start, rows=size)
+            with opened(table, part) as source:
+                if pieces[0].rows > 0:
+                    rows = sum(piece.rows for piece in pieces)
+                    source = replace(source, first_row=pieces[0].start, n_rows=rows)
                 yield from self.of(number, table, source)
 
 
@@ -409,7 +398,7 @@ class _Divider:
         self._bucket_of, self._number_of = np.empty(0, np.uint16), np.empty(0, np.int32)
         self._sent = np.zeros(len(keys), np.int32)
 
-    def of_buckets(self, read: parts.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
+    def of_buckets(self, read: loading.Rows) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the key and the new users and the events of each bucket that has some.
 
         Users have numbers in the order in which a bucket gets them, items among those met there.

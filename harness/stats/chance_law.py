@@ -109,8 +109,11 @@ def law(
     """
     if not has_law(metric, graded=grades is not None):
         return None
-    sizes = (np.asarray(size, np.int64) for size in (n_candidates, relevant_candidates, relevant))
-    n, r, relevant = np.broadcast_arrays(*sizes)
+    n, r, relevant = np.broadcast_arrays(
+        np.asarray(n_candidates, np.int64),
+        np.asarray(relevant_candidates, np.int64),
+        np.asarray(relevant, np.int64),
+    )
     cases, case_of_user = _distinct(n.ravel(), r.ravel(), relevant.ravel())
     k = LARGEST if metric.k is None else metric.k
     none = _walked(Metric("HitRate", k), k, cases)[3][case_of_user].reshape(n.shape)

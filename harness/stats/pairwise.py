@@ -21,7 +21,6 @@ from harness.core.table import (
     number,
     p_value,
     percent,
-    signed,
 )
 from harness.metrics import Better, Metric
 from harness.stats import tests
@@ -343,12 +342,12 @@ def pair_table(
     columns: list[Column[Pair]] = [
         Column(noun, lambda p: printable(p.one), "name"),
         Column("against", lambda p: printable(p.other), "name"),
-        Column("difference", lambda p: signed(p.difference, digits)),
+        Column("difference", lambda p: number(p.difference, digits, "+")),
         Column("95 % interval", lambda p: ends(p.ci95, digits)),
         Column("verdict", _verdict, "words", firm=True),
         Column(f"p ({comparison.corrected})", lambda p: p_value(p.p_adjusted)),
         Column("relative", lambda p: "" if p.relative is None else f"{100 * p.relative:+.1f} %"),
-        Column("effect", lambda p: signed(p.effect_size, 3)),
+        Column("effect", lambda p: number(p.effect_size, 3, "+")),
         *(
             [Column(f"{ahead} in", lambda p: in_folds(p.folds_of(p.one), comparison.folds))]
             if comparison.folds > 1
@@ -425,7 +424,6 @@ def matrix(comparison: Comparison, noun: str = "model") -> Sheet:
         columns,
         heading=[f"verdicts  {comparison.metric} · {comparison.tested}"],
         footing=[legend],
-        kept=len(columns),
         styles=STYLES,
     )
 

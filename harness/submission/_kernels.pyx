@@ -9,10 +9,10 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from harness.core._kernels cimport fetch, look_up
-from harness.core._vector cimport marks, short_keys
-from harness.delimited._bytes cimport PAD, SHORT, check, ends_of, key, key_in, zeros_below
-from harness.delimited._lines cimport NO_ROW, trim
-from harness.delimited.tally cimport Tally
+from harness.core._vector cimport key_in, marks, short_keys
+from harness.delimited._delimited cimport (
+    NO_ROW, PAD, SHORT, Tally, check, ends_of, key, trim, zeros_below
+)
 
 cpdef enum:  # what can be wrong with a line, beside its shape
     NO_ID = 3  # SHAPES
@@ -208,7 +208,7 @@ cdef inline bint has_form(
         for place in range(start, stop):
             byte = buffer[place]
             form[place - start] = byte + 32 * (65 <= byte <= 90)
-    key_in(form, 0, stop - start, ids.low, ids.high, halves)
+    key_in(form, stop - start, ids.low, ids.high, halves)
     return look_up(halves[0], halves[1], ids.forms) >= 0
 
 
@@ -648,7 +648,9 @@ cdef int find_keys(
         short_keys(first, last, count, known.low, known.high, &words.keys[0], &words.others[0])
         for word in range(count if longest >= SHORT else 0):
             if ends[word] - begins[word] >= SHORT:
-                key_in(bytes, begins[word], ends[word], known.low, known.high, halves)
+                key_in(
+                    bytes + begins[word], ends[word] - begins[word], known.low, known.high, halves
+                )
                 words.keys[word], words.others[word] = halves[0], halves[1]
     return 0
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.core.arrays import Bool, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
-from harness.delimited._lines import NO_ROW
+from harness.delimited._delimited import NO_ROW
 from harness.submission._kernels import STRANGER
 
 _LEAST, _MOST_FILLED = 1 << 12, 0.7

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from harness.core.errors import visible
-from harness.delimited.tally import EXAMPLES
+from harness.delimited._delimited import EXAMPLES
 
 _SHOWN = 80
 MOST_BYTES = 4 * (_SHOWN + 1)

@@ -17,8 +17,7 @@ from harness.core.ids import KeyTable
 from harness.core.io import refuse_overwriting, whole_file
 from harness.core.progress import doing
 from harness.delimited import blocks
-from harness.delimited._bytes import PAD
-from harness.delimited._lines import NO_ROW
+from harness.delimited._delimited import NO_ROW, PAD
 from harness.delimited.blocks import Block, Reader, cut, padded
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import _kernels as faults

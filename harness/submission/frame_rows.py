@@ -13,10 +13,9 @@ from polars.selectors import by_name
 
 from harness.core.arrays import Int64
 from harness.core.frames import UNREADABLE, bytes_of, column_of
-from harness.core.unpacking import SENT, UnpackingError
-from harness.delimited._lines import FIELD, RECORD
+from harness.core.unpacking import SENT, Refused
+from harness.delimited._delimited import FIELD, RECORD
 from harness.delimited.blocks import LONGEST, SIZE, Block, padded
-from harness.delimited.stream import Refused
 from harness.submission import unpack
 from harness.submission.scan import GROUP
 
@@ -38,8 +37,6 @@ def parquet(path: Path) -> pl.LazyFrame:
     """
     try:
         return _apart(unpack.parquet(path))
-    except UnpackingError as error:
-        raise Refused(error.fault, error.value) from error
     except UNREADABLE as error:
         raise Refused("damaged", str(error).partition("\n")[0]) from error
 
@@ -138,10 +135,7 @@ class Rows:
         if longest > LONGEST:
             raise Refused("endless", f"{LONGEST:,} bytes")
         if self._packed is not None:
-            try:
-                SENT.check(total, self._packed)
-            except UnpackingError as error:
-                raise Refused(error.fault, error.value) from error
+            SENT.check(total, self._packed)
 
     def give_back(self, block: Block) -> None:
         """Do nothing: no buffer is used again."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.core.arrays import Bool, Int32, Ragged
-from harness.delimited.tally import EXAMPLES
+from harness.delimited._delimited import EXAMPLES
 from harness.submission import _kernels as faults
 from harness.submission._kernels import LIST, STRANGER, USER
 from harness.submission.admitted import Admitted

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from harness.core.column_names import is_index
-from harness.delimited._lines import FIELD
+from harness.delimited._delimited import FIELD
 from harness.delimited.blocks import padded, plain
 from harness.delimited.stream import Refused
 from harness.submission.findings import Findings

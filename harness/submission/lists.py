@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from harness.core.arrays import Bool, Floats, Int32, Int64
-from harness.delimited import _lines
-from harness.delimited._lines import NO_ROW
+from harness.delimited import _delimited
+from harness.delimited._delimited import EXAMPLES, NO_ROW
 from harness.delimited.blocks import Block
-from harness.delimited.tally import EXAMPLES
 from harness.submission._kernels import EMPTY, LIST, ONE_ITEM, ORDER, USER, mark_repeats
 from harness.submission.admitted import Admitted
 from harness.submission.findings import Findings
@@ -269,7 +268,7 @@ def numbers_in(block: Block, starts: Int64, stops: Int64) -> Floats:
     """Return the numbers that stand in a block, NaN where there is none."""
     numbers, wrong = np.empty(len(starts)), np.zeros(len(starts), np.bool_)
     starts, stops = map(np.ascontiguousarray, (starts, stops))
-    _lines.parse(block.buffer, starts, stops, numbers, wrong)
+    _delimited.parse(block.buffer, starts, stops, numbers, wrong)
     for row in np.flatnonzero(wrong).tolist():  # long, rare, or wrong
         text = block.text(int(starts[row]), int(stops[row]))
         value = float(text) if _NUMBER.fullmatch(text) else math.nan

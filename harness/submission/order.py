@@ -15,8 +15,7 @@ from harness.core.arrays import Int32
 from harness.core.column_names import is_called, is_index, order_of
 from harness.core.errors import DataError
 from harness.delimited import blocks
-from harness.delimited._bytes import behind_last, find_byte
-from harness.delimited._lines import NO_ROW
+from harness.delimited._delimited import NO_ROW, behind_last, find_byte
 from harness.delimited.blocks import Block, cut, in_order
 from harness.delimited.stream import Refused
 from harness.submission import _kernels as faults

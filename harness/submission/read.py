@@ -17,7 +17,6 @@ from harness.core.errors import DataError, printable, row_text, suggest
 from harness.data import layout
 from harness.data.conditions import BOOLEANS
 from harness.data.table_files import sources
-from harness.data.text_source import TextSource
 from harness.delimited.stream import Refused, opened
 from harness.metrics.inputs.cells import number_text
 from harness.metrics.inputs.frame import Table, accept
@@ -241,7 +240,7 @@ def _never_grades(name: str) -> bool:
 def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
     """Return all columns of all parts of a file, empty fields missing, and how a row is named."""
     parts = []
-    for source in sources(layout.Table(path, key=layout.LISTS)):
+    for source in sources(layout.Table(str(path), key=layout.LISTS)):
         parts.append(source.whole())
         if source.names != parts[0].columns:
             raise DataError(
@@ -252,7 +251,7 @@ def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:
         frame = pl.concat(parts)
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path}: its files hold columns of different types ({error})") from error
-    of_text = isinstance(source, TextSource) and len(parts) == 1
+    of_text = not source.kinds and len(parts) == 1
     return frame, partial(_line, path) if of_text else row_text
 
 
@@ -274,7 +273,7 @@ def _json(
 
 def _line(path: Path, row: int) -> str:
     """Return how messages name a row of a text file: by its first line, read once more."""
-    (frame,) = (source.whole() for source in sources(layout.Table(path, key=layout.LISTS)))
+    (frame,) = (source.whole() for source in sources(layout.Table(str(path), key=layout.LISTS)))
     ends = pl.all().str.count_matches("\n", literal=True).sum()  # within quotes
     within = sum(frame.head(row).select(ends).row(0)) + "".join(frame.columns).count("\n")
     return f"line {row + 2 + within:,}"

@@ -10,9 +10,8 @@ import numpy as np
 from harness.core.arrays import Bool, Counts, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
 from harness.delimited import blocks
-from harness.delimited._lines import NO_ROW
+from harness.delimited._delimited import EXAMPLES, NO_ROW, Tally
 from harness.delimited.blocks import Block
-from harness.delimited.tally import EXAMPLES, Tally
 from harness.submission._kernels import (
     ALIKE,
     ASKED,

@@ -18,9 +18,9 @@ from weakref import finalize
 import polars as pl
 import psutil
 
-from harness.core import leftovers
 from harness.core.frames import UNREADABLE
-from harness.core.unpacking import SENT, UnpackingError
+from harness.core.io import temporary_folder
+from harness.core.unpacking import SENT, Refused
 
 MEMORY, _MEMORY_SHARE = 900 << 20, 10
 """Bytes that the process may hold: so many, and so many for each byte of the file."""
@@ -37,7 +37,7 @@ def parquet(path: Path) -> pl.LazyFrame:
 
     Raises
     ------
-    UnpackingError
+    Refused
         It is damaged, or unpacks to more than it may.
     """
     state = path.stat()
@@ -50,7 +50,7 @@ class _Rows:
 
     def __init__(self) -> None:
         folder = ExitStack()
-        self.path = folder.enter_context(leftovers.temporary_folder()) / "rows.arrow"
+        self.path = folder.enter_context(temporary_folder()) / "rows.arrow"
         finalize(self, folder.close)
 
 
@@ -67,26 +67,26 @@ def _unpacked(path: Path, size: int, *_stamp: int) -> _Rows:
             process.kill()
             raise
     if process.returncode == _LARGE or (rows.path.exists() and rows.path.stat().st_size > cap):
-        raise UnpackingError("large", f"{cap:,} bytes")
+        raise Refused("large", f"{cap:,} bytes")
     if process.returncode != 0:
         status = f"its reader ended with status {process.returncode}"
-        raise UnpackingError("damaged", note.read_text("utf-8") if note.exists() else status)
+        raise Refused("damaged", note.read_text("utf-8") if note.exists() else status)
     return rows
 
 
 def _watch(process: subprocess.Popen[bytes], out: Path, size: int) -> None:
-    """Wait for the process; raise UnpackingError as soon as it takes too much."""
+    """Wait for the process; raise Refused as soon as it takes too much."""
     memory, written = MEMORY + _MEMORY_SHARE * size, SENT.of(size)
     end = time.monotonic() + SECONDS + size / _BYTES_A_SECOND
     with suppress(psutil.NoSuchProcess):
         watched = psutil.Process(process.pid)
         while process.poll() is None:
             if watched.memory_info().rss > memory:
-                raise UnpackingError("large", f"{memory:,} bytes")
+                raise Refused("large", f"{memory:,} bytes")
             if out.exists() and out.stat().st_size > written:
-                raise UnpackingError("large", f"{written:,} bytes")
+                raise Refused("large", f"{written:,} bytes")
             if time.monotonic() > end:
-                raise UnpackingError("damaged", "reading it takes too long")
+                raise Refused("damaged", "reading it takes too long")
             time.sleep(0.01)
     process.wait()
 

@@ -91,10 +91,7 @@ def inner_split(config: Config) -> InnerSplit:
 
 
 def _known(config: Config, rule: InnerSplit) -> tuple[Dataset, int | None]:
-    """Return what was known at the earliest outer cut-off, and when that is, if a time says it.
-
-    The rest is let go.
-    """
+    """Return what was known at the earliest outer cut-off, and when that is, if a time says it."""
     first = config.folds()[0]
     with ThreadPoolExecutor(1) as background:
         data = read(first, background, Observer(), rule)

@@ -206,7 +206,6 @@ def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
         columns,
         heading=[" · ".join(summary)],
         footing=_notes(model),
-        kept=len(space) + 2,
     )
 
 

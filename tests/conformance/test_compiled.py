@@ -12,9 +12,9 @@ import pytest
 from conftest import ROOT
 
 from harness.core import _kernels as core
-from harness.delimited import _bytes, _lines
+from harness.delimited import _delimited
+from harness.delimited._delimited import Tally
 from harness.delimited.blocks import padded
-from harness.delimited.tally import Tally
 from harness.submission import _kernels as submission
 from harness.submission.rules import OF_FAULT
 
@@ -185,14 +185,16 @@ UNENDED = padded(b"ann,a b"), 7, 44, 10, 1, int32(0, 1), PLACES, PLACES.copy(), 
     "call",
     [
         # A line without an end; bytes outside the buffer; lists and lines that do not fit.
-        lambda: _lines.cut(*UNENDED),
-        lambda: _bytes.keys(TEXT, np.array([-1]), np.array([3]), SECRET, KEYS),
-        lambda: _bytes.keys(TEXT, np.array([0]), np.array([9]), SECRET, KEYS),
+        lambda: _delimited.cut(*UNENDED),
+        lambda: _delimited.keys(TEXT, np.array([-1]), np.array([3]), SECRET, KEYS),
+        lambda: _delimited.keys(TEXT, np.array([0]), np.array([9]), SECRET, KEYS),
         lambda: submission.mark_repeats(
             np.ones(1, np.uint8), int32(3), LINE, np.zeros(1, np.uint8)
         ),
-        lambda: _lines.plain(TEXT, 8, 44, True, -1, True, 99, np.zeros(3, np.uint8), *[LINE] * 3),
-        lambda: _lines.mark(TEXT.copy(), len(TEXT), b"::"),
+        lambda: _delimited.plain(
+            TEXT, 8, 44, True, -1, True, 99, np.zeros(3, np.uint8), *[LINE] * 3
+        ),
+        lambda: _delimited.mark(TEXT.copy(), len(TEXT), b"::"),
     ],
 )
 def test_nothing_is_read_or_written_outside_a_buffer(call: Callable[[], object]) -> None:
@@ -204,7 +206,7 @@ def test_a_separator_has_one_to_eight_bytes_and_a_table_of_ids_a_power_of_two() 
     """A place in the table is a key's lowest bits."""
     for size in (0, 9):
         with pytest.raises(ValueError, match=f"a separator of {size} bytes"):
-            _lines.mark(TEXT.copy(), 8, b":" * size)
+            _delimited.mark(TEXT.copy(), 8, b":" * size)
     table, empty = np.zeros((3, 2), np.uint64), np.zeros(2, np.uint64)
     with pytest.raises(ValueError, match=r"\(3, 2\)"):
         submission.Ids(table, empty, 0, *[False] * 2, 0, *[False] * 4, 0, False)

@@ -192,7 +192,7 @@ def test_a_model_that_fails_in_one_part_has_no_scores(
 
 NOTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     # What is noted, the sections of a config by which it is, and the engines that have such runs.
-    "left out (kept: event = sale)": ({"data": {"where": {"event": "sale"}}}, BOTH),
+    'left out (kept: event = ["sale"])': ({"data": {"where": {"event": "sale"}}}, BOTH),
     "k-core: ": ({"data": {"min_user_events": 2, "min_item_events": 9}}, BOTH),
     "event types: ": ({"data": {"kind": "event"}}, BOTH),
     "cut between events of equal time": ({"split": {"strategy": "last_n", "n": 1}}, BOTH),

@@ -213,13 +213,13 @@ def test_what_is_broken_off_leaves_nothing(place: Place, monkeypatch: pytest.Mon
     monkeypatch.setattr(shutil, "copyfileobj", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         fill(place)
-    assert list(place.folder.parents[1].iterdir()) == []
+    assert everything(place.folder.parents[1]) == []
     full = OSError(28, "No space left on device")
     monkeypatch.setattr(shutil, "copyfileobj", Mock(side_effect=full))
     words = "cannot be written: No space left on device", "another --out"
     with refusal(DataError, str(place.folder), *words):
         fill(place)
-    assert list(place.folder.parents[1].iterdir()) == []
+    assert everything(place.folder.parents[1]) == []
 
 
 def test_what_it_prints_last_is_a_command_that_works(cli: Cli, server: Server) -> None:

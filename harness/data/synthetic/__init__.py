@@ -1,23 +1,21 @@
 """Competition-shaped raw files of any size: from a layout, three sizes and a seed to CSV files.
 
-The bytes are a function of layout, users, items, events and seed alone. The samples under `data/`
-were made with `SAMPLES`:
-
->>> for folder, (layout, seed) in SAMPLES.items():  # doctest: +SKIP
-...     synthesise(layout, Path(folder), seed=seed, gzip=True)
+The bytes are a function of layout, users, items, events and seed alone.
 """
 
+import gzip as gzip_
 from collections.abc import Callable
+from contextlib import ExitStack
+from io import BufferedIOBase
 from pathlib import Path
 
 from harness.core.errors import UsageError
-from harness.core.io import exists
+from harness.core.io import exists, scratch_folder
 from harness.data.synthetic import hm, kion, ponpare
-from harness.data.synthetic.draw import ARTICLE_LIMIT
+from harness.data.synthetic.draw import ARTICLE_LIMIT, Tables
 from harness.data.synthetic.market import Market
-from harness.data.synthetic.write import write_tables
 
-__all__ = ["DEFAULTS", "SAMPLES", "synthesise"]
+__all__ = ["DEFAULTS", "synthesise"]
 
 
 DEFAULTS = {
@@ -27,10 +25,8 @@ DEFAULTS = {
 }
 """What `None` stands for in `synthesise`."""
 
-_LAYOUTS = {"hm": hm, "ponpare": ponpare, "kion": kion}
-
-SAMPLES = {"data/hm-sample": ("hm", 0), "data/ponpare-sample": ("ponpare", 1)}
-"""Layout and seed of the committed samples; their sizes are the defaults."""
+_SHOPS = {"hm": hm, "ponpare": ponpare, "kion": kion}
+_LEVEL = 9
 
 
 def synthesise(
@@ -42,9 +38,9 @@ def synthesise(
     events: int | None = None,
     seed: int = 0,
     gzip: bool = False,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int], object] = lambda rows: None,
 ) -> list[Path]:
-    """Write the raw files of a competition; existing files of the same names are replaced.
+    """Write the raw files of a competition; return them. Files of the same names are replaced.
 
     Parameters
     ----------
@@ -60,11 +56,6 @@ def synthesise(
         Write `.csv.gz`.
     progress : callable, optional
         Called with the number of log rows just written.
-
-    Returns
-    -------
-    list of Path
-        The files.
 
     Raises
     ------
@@ -87,5 +78,49 @@ def synthesise(
         )
     if exists(out) and not out.is_dir():
         raise UsageError(f"out: {out} is a file; name a folder")
-    market = Market(_LAYOUTS[layout].RULES, **size, seed=seed, progress=progress)
-    return write_tables(_LAYOUTS[layout].tables(market), out, compress=gzip)
+    shop = _SHOPS[layout]
+    market = Market(shop.RULES, **size, seed=seed, progress=progress)
+    with ExitStack() as stack:
+        try:
+            draft = stack.enter_context(scratch_folder(out))
+        except OSError as error:
+            raise UsageError(f"out: cannot make {out}: {error.strerror}") from error
+        try:
+            return _publish(_write(shop.tables(market), draft, compress=gzip), out)
+        except OSError as error:
+            raise UsageError(
+                f"{out}: cannot be written: {error.strerror or error}; free some disk space, or "
+                "name another --out"
+            ) from error
+
+
+def _write(tables: Tables, folder: Path, *, compress: bool) -> list[Path]:
+    """Write each frame behind those of the same file name, under one header."""
+    files: dict[Path, BufferedIOBase] = {}
+    with ExitStack() as stack:
+        for name, frame in tables:
+            path = folder / (f"{name}.csv.gz" if compress else f"{name}.csv")
+            # In one piece: how it is cut decides the compressed bytes.
+            text = frame.write_csv(include_header=path not in files).encode()
+            del frame  # before the next is made
+            if path not in files:
+                files[path] = stack.enter_context(path.open("wb"))
+                if compress:  # without a time stamp
+                    packed = gzip_.GzipFile("", "wb", _LEVEL, files[path], mtime=0)
+                    files[path] = stack.enter_context(packed)
+            files[path].write(text)
+    return list(files)
+
+
+def _publish(files: list[Path], out: Path) -> list[Path]:
+    """Move files that are complete into `out`; all at once where it is not there yet."""
+    if not out.exists():
+        files[0].parent.replace(out)
+    else:
+        for file in files:
+            file.replace(out / file.name)
+            # The same table in the other form would now be stale.
+            packed = file.name.endswith(".gz")
+            twin = file.name.removesuffix(".gz") if packed else f"{file.name}.gz"
+            (out / twin).unlink(missing_ok=True)
+    return [out / file.name for file in files]

@@ -3,7 +3,7 @@
 Early entries of a list are drawn more often than late ones, and the more so, the larger the power.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 
 import numpy as np
@@ -24,15 +24,19 @@ Draw = Callable[[Generator, pl.DataFrame], pl.Series]
 Columns = dict[str, Draw | pl.Expr]
 """Columns, drawn or worked out from those before; a name that begins with _ is not in the file."""
 
+Tables = Iterator[tuple[str, pl.DataFrame]]
+"""The files of a shop: a file's name with the rows that follow in it."""
+
 
 def table(columns: Columns, rng: Generator, rows: pl.DataFrame) -> pl.DataFrame:
     """Make the columns one after the other; `rows` has those that are neither drawn nor derived."""
     for name, values in columns.items():
-        if isinstance(values, pl.Expr):
-            rows = rows.with_columns(values.alias(name))
-        else:
-            rows = rows.hstack([values(rng, rows).alias(name)])
+        rows = rows.with_columns(_series(values, rng, rows).alias(name))
     return rows.select(name for name in columns if not name.startswith("_"))
+
+
+def _series(values: Draw | pl.Expr, rng: Generator, rows: pl.DataFrame) -> pl.Series | pl.Expr:
+    return values if isinstance(values, pl.Expr) else values(rng, rows)
 
 
 def fraction(power: float = 1.0) -> Draw:
@@ -57,22 +61,15 @@ def chance(share: float, values: Sequence[object] = (False, True)) -> Draw:
     return lambda rng, rows: column[(rng.random(rows.height) < share).astype(np.int64)]
 
 
-def filled(share: float, values: Draw | pl.Expr) -> Draw:
-    """Keep that share of the values and leave the rest empty."""
-    return lambda rng, rows: _keep(_series(values, rng, rows), chance(share)(rng, rows))
+def filled(flag: float | str, values: Draw | pl.Expr) -> Draw:
+    """Keep that share of the values, or those of rows that have a flag; leave the rest empty."""
 
+    def draw(rng: Generator, rows: pl.DataFrame) -> pl.Series:
+        column = rows.select(_series(values, rng, rows)).to_series()
+        keep = rows[flag] if isinstance(flag, str) else chance(flag)(rng, rows)
+        return column.set(~keep, None)
 
-def where(flag: str, values: Draw | pl.Expr) -> Draw:
-    """Keep the values of the rows that have a flag and leave the rest empty."""
-    return lambda rng, rows: _keep(_series(values, rng, rows), rows[flag])
-
-
-def _series(values: Draw | pl.Expr, rng: Generator, rows: pl.DataFrame) -> pl.Series:
-    return rows.select(values).to_series() if isinstance(values, pl.Expr) else values(rng, rows)
-
-
-def _keep(values: pl.Series, flags: pl.Series) -> pl.Series:
-    return values.zip_with(flags, pl.Series([None], dtype=values.dtype))
+    return draw
 
 
 def per_basket(draw: Draw) -> Draw:
@@ -117,8 +114,7 @@ def article_ids(rng: Generator, count: int) -> pl.Series:
     new = rng.random(count) < 1 / 2.2
     new[:1] = True
     product = np.cumsum(new) - 1
-    first = np.flatnonzero(new)
-    colour = (np.arange(count) - first[product]) * _PIECES + 1 + product % _PIECES
+    colour = (np.arange(count) - np.flatnonzero(new)[product]) * _PIECES + 1 + product % _PIECES
     step = (_LAST_PRODUCT - _FIRST_PRODUCT) / (product[-1] + 1)
     code = _FIRST_PRODUCT + (product * step).astype(np.int64)
     return pl.Series(code * 1000 + colour).cast(pl.String).str.zfill(10)

@@ -1,14 +1,12 @@
 """H&M: transactions, articles, customers and a sample submission, from 2018-09-20 to 2020-09-22."""
 
-from collections.abc import Iterator
 from datetime import date
 
 import numpy as np
 import polars as pl
-from numpy.random import Generator
 
 from harness.data.synthetic import draw, words
-from harness.data.synthetic.draw import Columns
+from harness.data.synthetic.draw import Columns, Tables
 from harness.data.synthetic.market import Market, Rules
 
 RULES = Rules(
@@ -71,8 +69,8 @@ _CUSTOMERS: Columns = {
 }
 
 
-def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Make the four files of the competition, a file's name with the rows that follow in it."""
+def tables(market: Market) -> Tables:
+    """Make the four files of the competition."""
     customer = draw.hex_ids(market.stream("customer ids"), market.users, 64)
     article = draw.article_ids(market.stream("article ids"), market.items)
     prices = len(_PRICES) // len(_DISCOUNTS)
@@ -80,8 +78,11 @@ def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
     users = pl.DataFrame({"customer_id": customer})
     items = pl.DataFrame({"article_id": article, "_price": price})
     for week, rows in market.blocks(users, items):
-        yield "transactions_train", _transactions(market.stream("receipts", week), rows)
+        receipts = draw.table(_TRANSACTIONS, market.stream("receipts", week), rows)
         del rows  # before those of the next week are made
+        # The competition's file stands by date and customer, so that a basket's rows are together.
+        yield "transactions_train", receipts.sort("t_dat", "customer_id", maintain_order=True)
+        del receipts
     yield "articles", _articles(market, article)
     customers = users.sort("customer_id")
     rng = market.stream("customers")
@@ -92,11 +93,6 @@ def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
     best = pl.lit(" ".join(article[-_LIST:]))
     for rows in customers.iter_slices(_SLICE):
         yield "sample_submission", rows.with_columns(prediction=best)
-
-
-def _transactions(rng: Generator, rows: pl.DataFrame) -> pl.DataFrame:
-    # The competition's file stands by date and customer, so that a basket's rows are together.
-    return draw.table(_TRANSACTIONS, rng, rows).sort("t_dat", "customer_id", maintain_order=True)
 
 
 def _articles(market: Market, article: pl.Series) -> pl.DataFrame:

@@ -1,13 +1,12 @@
 """KION: film and series views with users and items, from 2021-03-13 to 2021-08-22."""
 
-from collections.abc import Iterator
 from datetime import date
 
 import polars as pl
 from numpy.random import Generator
 
 from harness.data.synthetic import draw, words
-from harness.data.synthetic.draw import Columns
+from harness.data.synthetic.draw import Columns, Tables
 from harness.data.synthetic.market import Market, Rules
 
 RULES = Rules(
@@ -67,8 +66,8 @@ _USERS: Columns = {
 }
 
 
-def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Make the three files of the data set, a file's name with the rows that follow in it."""
+def tables(market: Market) -> Tables:
+    """Make the three files of the data set."""
     users = pl.DataFrame({"user_id": _ids(market.stream("user ids"), market.users)})
     item = _ids(market.stream("item ids"), market.items)
     length = 1200 + draw.skewed(market.stream("lengths"), market.items, 7200, 1.5)

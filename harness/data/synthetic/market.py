@@ -78,14 +78,6 @@ class Rules:
 class Market:
     """A shop with its users and items.
 
-    Parameters
-    ----------
-    rules : Rules
-    users, items, events : int
-    seed : int
-    progress : callable, optional
-        Called with the number of events that were just dealt with.
-
     Attributes
     ----------
     items : int
@@ -93,7 +85,6 @@ class Market:
     listed : int64 array
         Those in the item table, ascending.
     appeal : Appeal
-        The items.
     """
 
     def __init__(
@@ -103,7 +94,7 @@ class Market:
         items: int,
         events: int,
         seed: int,
-        progress: Callable[[int], object] | None = None,
+        progress: Callable[[int], object],
     ) -> None:
         self.rules, self.seed, self._progress = rules, seed, progress
         self.users, self.events = users, events
@@ -115,6 +106,9 @@ class Market:
         self._taste = rules.groups(rng.random(users))
         self._reach = np.cumsum(np.exp(rules.activity * np.abs(rng.standard_normal(users))))
         self.appeal = Appeal(rules, self.items, self._growth, self.stream("items"))
+        # A ring of the last few items of each user, and where the next one goes.
+        self._remembered = np.full((users, _SLOTS), -1, dtype=np.int32)
+        self._next = np.zeros(users, dtype=np.int32)
 
     def stream(self, purpose: str, week: int = 0) -> Generator:
         """Make a generator that depends on seed, layout, purpose and week alone."""
@@ -129,8 +123,7 @@ class Market:
 
     def join_week(self) -> Int32:
         """First week of each user, an int32 array of shape (users,)."""
-        ends = np.array([self._joined(week) for week in range(self.rules.weeks)])
-        ends[-1] = self.users
+        ends = [*map(self._joined, range(self.rules.weeks - 1)), self.users]
         return np.searchsorted(ends, np.arange(self.users), side="right").astype(np.int32)
 
     def blocks(
@@ -143,31 +136,30 @@ class Market:
         """
         edges = np.floor(np.cumsum(self._growth) * self.events).astype(np.int64)
         edges[-1] = self.events
-        memory = _Memory(self.users)
-        for week, rows in enumerate(np.diff(edges, prepend=0)):
+        for week, rows in enumerate(np.diff(edges, prepend=0).tolist()):
             self.appeal.move_to(week)
             if rows:
-                yield week, self._block(week, int(rows), memory, users, items)
-                if self._progress is not None:
-                    self._progress(int(rows))
+                yield week, self._block(week, rows, users, items)
+                self._progress(rows)
 
     def _block(
-        self, week: int, rows: int, memory: _Memory, users: pl.DataFrame, items: pl.DataFrame
+        self, week: int, rows: int, users: pl.DataFrame, items: pl.DataFrame
     ) -> pl.DataFrame:
-        rng, rules = self.stream("events", week), self.rules
+        rng = self.stream("events", week)
         opens = rng.random(rows) < self._opens
         opens[0] = True
         basket = (np.cumsum(opens) - 1).astype(np.int32)
         buyer, day = self._baskets(week, int(basket[-1]) + 1, rng)
         user = buyer[basket]
-        item = self._items(user, memory, rng)
-        new = opens | (rng.random(rows) >= rules.pieces)
+        item = self._items(user, rng)
+        new = opens | (rng.random(rows) >= self.rules.pieces)
         item = item[np.maximum.accumulate(np.where(new, np.arange(rows), 0))]
-        memory.add(user, item)
+        self._remember(user, item)
         block = pl.DataFrame({"_day": day[basket], "_basket": basket})
         return block.hstack(users[user]).hstack(items[item])
 
     def _baskets(self, week: int, count: int, rng: Generator) -> tuple[Int32, Int32]:
+        """Draw the user and the day of each basket, by day."""
         total = self._reach[self._joined(week) - 1]
         user = np.searchsorted(self._reach, np.sort(rng.random(count)) * total, side="right")
         first, last = self.rules.days_of(week)
@@ -175,37 +167,24 @@ class Market:
         order = np.argsort(day, kind="stable")
         return np.minimum(user, self.users - 1)[order].astype(np.int32), day[order]
 
-    def _items(self, user: Int32, memory: _Memory, rng: Generator) -> Int32:
-        """Draw new items by taste, and now and then a remembered one."""
+    def _items(self, user: Int32, rng: Generator) -> Int32:
+        """Draw new items by taste, and now and then a remembered one, the latest most often."""
         other = self.rules.groups(rng.random(user.size))
         group = np.where(rng.random(user.size) < self.rules.loyal, self._taste[user], other)
         item = self.appeal.draw(group, rng.random(user.size))
         again = rng.random(user.size) < self.rules.again
-        old = memory.recall(user, rng.random(user.size))
+        back = 1 + (_SLOTS * rng.random(user.size) ** 2).astype(np.int32)
+        old = self._remembered[user, (self._next[user] - back) % _SLOTS]
         return np.where(again & (old >= 0) & self.appeal.alive[old], old, item)
 
-
-class _Memory:
-    """The last few items of each user, in a ring."""
-
-    def __init__(self, users: int) -> None:
-        self._items = np.full((users, _SLOTS), -1, dtype=np.int32)
-        self._next = np.zeros(users, dtype=np.int32)
-
-    def recall(self, user: Int32, draw: Floats) -> Int32:
-        """Pick one remembered item for each row, the latest most often; -1 for none."""
-        back = 1 + (_SLOTS * draw * draw).astype(np.int32)
-        item: Int32 = self._items[user, (self._next[user] - back) % _SLOTS]
-        return item
-
-    def add(self, user: Int32, item: Int32) -> None:
+    def _remember(self, user: Int32, item: Int32) -> None:
         """Remember a week of events in their order."""
         order = np.argsort(user, kind="stable")
         user = user[order]
         first = np.flatnonzero(np.diff(user, prepend=-1))
         count = np.diff(first, append=user.size).astype(np.int32)
         turn = np.arange(user.size) - np.repeat(first, count)
-        self._items[user, (self._next[user] + turn) % _SLOTS] = item[order]
+        self._remembered[user, (self._next[user] + turn) % _SLOTS] = item[order]
         self._next[user[first]] += count
 
 
@@ -215,8 +194,13 @@ class Appeal:
     def __init__(self, rules: Rules, items: int, growth: Floats, rng: Generator) -> None:
         self._rules = rules
         self.group = rules.groups(rng.random(items))
-        # Days since the first day, ascending; negative for old stock.
-        self.launch = _launches(rules, items, growth, rng)
+        # Days since the first day, ascending: old stock (negative) first, then as the market grows.
+        draw = np.sort(rng.random(items))
+        ends = [0] + [rules.days_of(week)[1] for week in range(rules.weeks)]
+        stock = 7 * _STOCK_WEEKS * (draw / rules.stock - 1)
+        new = (draw - rules.stock) / (1 - rules.stock)
+        later = np.interp(new, np.cumsum([0.0, *growth]), ends)
+        self.launch = np.where(draw < rules.stock, stock, later)
         self._log_base = -rules.zipf * np.log(rng.permutation(items) + _HEAD)
         self._fade = rules.fade * np.exp(rules.spread * rng.standard_normal(items))
         self._period = rules.period * (0.8 + 0.4 * rng.random(items))
@@ -237,10 +221,7 @@ class Appeal:
         self._sums = np.concatenate([[0.0], np.cumsum(weight[self._order])])
 
     def draw(self, group: Int32, draw: Floats) -> Int32:
-        """Draw an item by weight from each taste group; a group without items draws from all.
-
-        Uniform `draw` in [0, 1) and `group` have shape (n,), as has the result.
-        """
+        """Draw an item by weight from each taste group; a group without items draws from all."""
         low, high = self._starts[group], self._starts[group + 1]
         empty = low == high
         low, high = np.where(empty, 0, low), np.where(empty, self.launch.size, high)
@@ -248,12 +229,3 @@ class Appeal:
         place = np.searchsorted(self._sums, goal, side="right") - 1
         item: Int32 = self._order[np.clip(place, low, high - 1)]
         return item
-
-
-def _launches(rules: Rules, items: int, growth: Floats, rng: Generator) -> Floats:
-    """Launch days, ascending: old stock first, then as the market grows."""
-    draw = np.sort(rng.random(items))
-    ends = [0] + [rules.days_of(week)[1] for week in range(rules.weeks)]
-    stock = 7 * _STOCK_WEEKS * (draw / rules.stock - 1)
-    later = np.interp((draw - rules.stock) / (1 - rules.stock), np.cumsum([0.0, *growth]), ends)
-    return np.where(draw < rules.stock, stock, later)

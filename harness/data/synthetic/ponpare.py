@@ -3,16 +3,13 @@
 A coupon is seen before it is on display: newsletters announce it up to four weeks ahead.
 """
 
-from collections.abc import Iterator
 from datetime import datetime
 
 import numpy as np
 import polars as pl
-from numpy.random import Generator
 
-from harness.core.arrays import Bool, Int64
 from harness.data.synthetic import draw, words
-from harness.data.synthetic.draw import Columns
+from harness.data.synthetic.draw import Columns, Tables
 from harness.data.synthetic.market import Market, Rules
 
 RULES = Rules(
@@ -58,10 +55,10 @@ _COUPONS: Columns = {
     "_dated": draw.chance(0.7),
     "_delay": draw.whole(10, 3.0),
     "_valid": draw.whole(180, first=1),
-    "VALIDFROM": draw.where("_dated", _time(_VALID_FROM * _DAY, "%Y-%m-%d")),
-    "VALIDEND": draw.where("_dated", _time(_VALID_TO * _DAY, "%Y-%m-%d")),
-    "VALIDPERIOD": draw.where("_dated", pl.col("_valid")),
-    **{f"USABLE_DATE_{day}": draw.where("_dated", draw.chance(0.8, (0, 1))) for day in _USABLE},
+    "VALIDFROM": draw.filled("_dated", _time(_VALID_FROM * _DAY, "%Y-%m-%d")),
+    "VALIDEND": draw.filled("_dated", _time(_VALID_TO * _DAY, "%Y-%m-%d")),
+    "VALIDPERIOD": draw.filled("_dated", pl.col("_valid")),
+    **{f"USABLE_DATE_{day}": draw.filled("_dated", draw.chance(0.8, (0, 1))) for day in _USABLE},
     **{name: pl.col(name) for name in words.AREAS.columns},
     "COUPON_ID_hash": pl.col("COUPON_ID_hash"),
 }
@@ -104,84 +101,59 @@ def _clicks(referrer: pl.Series) -> Columns:
         "COUPON_ID_hash": pl.col("COUPON_ID_hash"),
         "USER_ID_hash": pl.col("USER_ID_hash"),
         "SESSION_ID_hash": draw.per_basket(lambda rng, rows: draw.hex_ids(rng, rows.height, _HASH)),
-        "PURCHASEID_hash": draw.where("_paid", pl.col("_receipt")),
+        "PURCHASEID_hash": draw.filled("_paid", pl.col("_receipt")),
     }
 
 
-def tables(market: Market) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Make the files of the competition, a file's name with the rows that follow in it."""
+def tables(market: Market) -> Tables:
+    """Make the files of the competition."""
     user = draw.hex_ids(market.stream("user ids"), market.users, _HASH)
     users = pl.DataFrame({"USER_ID_hash": user})
-    shelf = _shelf(market)
-    coupons = draw.table(_COUPONS, market.stream("coupons"), shelf)[market.listed]
-    yield "user_list", _users(market, users)
-    yield "coupon_list_train", coupons
-    for week, rows in market.blocks(users, shelf.select(_SHOWN)):
+    # All coupons, those without a row in the coupon table included.
+    coupons = pl.DataFrame(
+        {
+            "first": np.floor(market.appeal.launch).astype(np.int64),  # day on display, from noon
+            "listed": np.isin(np.arange(market.items), market.listed),
+            "group": market.appeal.group,
+            "COUPON_ID_hash": draw.hex_ids(market.stream("coupon ids"), market.items, _HASH),
+        }
+    )
+    coupons = coupons.hstack(draw.table(_SHELF, market.stream("shelf"), coupons))
+    listed = draw.table(_COUPONS, market.stream("coupons"), coupons)[market.listed]
+    joined = market.join_week()
+    days = np.array([market.rules.days_of(week)[0] for week in range(market.rules.weeks)])
+    registering = users.with_columns(_first=days[joined], _longest=np.where(joined == 0, 300, 3))
+    yield "user_list", draw.table(_USERS, market.stream("users table"), registering)
+    yield "coupon_list_train", listed
+    for week, rows in market.blocks(users, coupons.select(_SHOWN)):
         log = _log(market, week, rows)
         del rows  # before those of the next week are made
         yield "coupon_visit_train", log.filter(~pl.col("bought")).select(_VISITS)
         yield "coupon_detail_train", log.filter("bought").select(_PURCHASES)
         del log  # likewise
-    best = pl.lit(" ".join(coupons["COUPON_ID_hash"].tail(_LIST)))
+    best = pl.lit(" ".join(listed["COUPON_ID_hash"].tail(_LIST)))
     yield "sample_submission", users.sort("USER_ID_hash").with_columns(PURCHASED_COUPONS=best)
-
-
-def _shelf(market: Market) -> pl.DataFrame:
-    """Make all coupons, those without a row in the coupon table included."""
-    listed = np.zeros(market.items, dtype=np.bool_)
-    listed[market.listed] = True
-    rows = pl.DataFrame(
-        {
-            "first": np.floor(market.appeal.launch).astype(np.int64),  # day on display, from noon
-            "listed": listed,
-            "group": market.appeal.group,
-            "COUPON_ID_hash": draw.hex_ids(market.stream("coupon ids"), market.items, _HASH),
-        }
-    )
-    return rows.hstack(draw.table(_SHELF, market.stream("shelf"), rows))
-
-
-def _users(market: Market, users: pl.DataFrame) -> pl.DataFrame:
-    """Make the users, each registered before the first week of activity."""
-    joined = market.join_week()
-    first = np.array([market.rules.days_of(week)[0] for week in range(market.rules.weeks)])[joined]
-    longest = np.where(joined == 0, 300, 3)
-    rows = users.with_columns(_first=first, _longest=longest)
-    return draw.table(_USERS, market.stream("users table"), rows)
 
 
 def _log(market: Market, week: int, rows: pl.DataFrame) -> pl.DataFrame:
     """Make visits and purchases of a week in order of time; a purchase follows its visit."""
-    rng = market.stream("clicks", week)
-    bought = _bought(rows, rng)
+    rng, basket = market.stream("clicks", week), rows["_basket"].to_numpy()
+    # A row may buy the coupon of the row before: same basket, listed and on display.
+    day, before = rows["_day"] - rows["first"], np.arange(rows.height) - 1
+    shown = (rows["listed"] & (day > 0) & (day < rows["period"])).to_numpy()
+    within = np.diff(basket, prepend=-1) == 0
+    wish = shown[before] & within & (rng.random(rows.height) < _BUYS)
+    bought = wish & ~wish[before]
+    # Pages of a basket follow each other by a minute or so.
+    start = (rng.random(int(basket[-1]) + 1) ** 0.8 * _DAY).astype(np.int64)
+    page = start[basket] + (np.arange(basket.size) - np.searchsorted(basket, basket)) * 71
+    time = rows["_day"].to_numpy() * np.int64(_DAY) + np.minimum(page, _CLOSING)
+    if week == market.rules.weeks - 1:
+        time[time == time.max()] = _LAST
     visit = np.arange(rows.height) - bought
-    time = _times(market, week, rows, rng)[visit]
-    paid = bought | np.append(bought[1:], False)
+    time, paid = time[visit], bought | np.append(bought[1:], False)
     receipt = np.cumsum(paid & ~bought)
     receipt_id = draw.hex_ids(rng, int(receipt[-1]) + 1, _HASH)[receipt]
     clicks = rows[visit].with_columns(bought=bought, _paid=paid, _time=time, _receipt=receipt_id)
     referrer = draw.hex_ids(market.stream("referrers"), _REFERRERS, _HASH)
     return draw.table(_clicks(referrer), rng, clicks)[np.argsort(time, kind="stable")]
-
-
-def _bought(rows: pl.DataFrame, rng: Generator) -> Bool:
-    """Rows that buy the coupon of the row before: same basket, listed and on display."""
-    day = rows["_day"] - rows["first"]
-    shown = (rows["listed"] & (day > 0) & (day < rows["period"])).to_numpy()
-    before = np.arange(rows.height) - 1
-    within = np.diff(rows["_basket"].to_numpy(), prepend=-1) == 0
-    wish = shown[before] & within & (rng.random(rows.height) < _BUYS)
-    bought: Bool = wish & ~wish[before]
-    return bought
-
-
-def _times(market: Market, week: int, rows: pl.DataFrame, rng: Generator) -> Int64:
-    """Seconds since the first day: pages of a basket follow each other by a minute or so."""
-    basket = rows["_basket"].to_numpy()
-    start = (rng.random(int(basket[-1]) + 1) ** 0.8 * _DAY).astype(np.int64)
-    first = np.searchsorted(basket, basket)
-    page = start[basket] + (np.arange(basket.size) - first) * 71
-    time: Int64 = rows["_day"].to_numpy() * np.int64(_DAY) + np.minimum(page, _CLOSING)
-    if week == market.rules.weeks - 1:
-        time[time == time.max()] = _LAST
-    return time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.delimited import tally
+from harness.delimited import _delimited
 from harness.submission import _kernels as faults
 from harness.submission.rules.rule import GOOD, Rule, bob, id_rule, line_rule
 
@@ -37,7 +37,7 @@ RULES = (
         "too few fields",
         "the line has too few fields",
         "write {allowed}",
-        fault=tally.TOO_FEW,
+        fault=_delimited.TOO_FEW,
         example=bob("bob"),
     ),
     line_rule(
@@ -45,7 +45,7 @@ RULES = (
         "too many fields",
         "the line has too many fields",
         "{apart}",
-        fault=tally.TOO_MANY,
+        fault=_delimited.TOO_MANY,
         example=bob("bob,0706016003,0706016001"),
     ),
     line_rule(
@@ -54,7 +54,7 @@ RULES = (
         "the line is blank",
         "remove it",
         severity="warning",
-        fault=tally.BLANK,
+        fault=_delimited.BLANK,
         fixed=True,
         example=bob("\nbob,0706016003"),
     ),

@@ -15,7 +15,6 @@ from mutation import TOKENS, batches, chances, mutated, shown
 
 from harness.config import DataConfig
 from harness.core.errors import DataError
-from harness.data import json_source
 from harness.data.conditions import Condition
 from harness.data.layout import Layout
 from harness.data.loading import load
@@ -151,8 +150,7 @@ def read(of: Layout, chance: random.Random) -> tuple[str, list[tuple[str, str, i
     """Return what is said, or all events, sorted; blocks may have any size."""
     try:
         with pytest.MonkeyPatch.context() as patch:
-            for module in (blocks, json_source):
-                patch.setattr(module, "SIZE", chance.choice([64, 100, 1 << 22]))
+            patch.setattr(blocks, "SIZE", chance.choice([64, 100, 1 << 22]))
             data = load(of)
     except DataError as error:
         return str(error), None

@@ -55,7 +55,7 @@ def test_codes_run_on_over_the_parts_of_a_task(
     for number, part in enumerate(many(3).iter_slices(1_000)):
         part.write_parquet(tmp_path / f"log-{number}.parquet")
     layout, keys = table(tmp_path, events="log-*.parquet").layout(), reading.keys_of(3)
-    pieces = [reading.Piece(0, part) for part in parts_of(layout.events[0].table)]
+    pieces = [reading.Piece(0, part) for part in parts_of(layout.events[0])]
     buckets = []
     for rows in (1 << 23, 1_000):
         monkeypatch.setattr(reading, "PART_ROWS", rows)

@@ -33,12 +33,13 @@ def write_run(
     `models` have by metric a value for each of the users u0, u1 …, or one for all lists.
     """
     metrics = next(iter(models.values()))
-    ids = [f"u{n}" for n in range(max(len(of) for of in metrics.values() if isinstance(of, list)))]
+    columns = [column for column in metrics.values() if isinstance(column, list)]
+    ids = [f"u{n}" for n in range(max(map(len, columns)))]
     sections = {"evaluation": {"k": 3, "metrics": list(metrics), **config.get("evaluation", {})}}
     of_models = [small.POPULAR | {"name": name} for name in models]
     result = {
         "evaluation": {"k": 3, "users": len(ids), **EVALUATION, **evaluation},
-        "models": [_model(name, own) for name, own in models.items()],
+        "models": [_model(name, values) for name, values in models.items()],
         "metrics": {metric: {"better": BETTER.get(metric, "higher")} for metric in metrics},
         **record,
     }
@@ -51,9 +52,9 @@ def write_run(
     scores = [
         pl.DataFrame(
             {"user": ids, "model": name, "repeat": 0}
-            | {m: of for m, of in own.items() if isinstance(of, list)}
+            | {m: column for m, column in values.items() if isinstance(column, list)}
         )
-        for name, own in models.items()
+        for name, values in models.items()
     ]
     pl.concat(scores).write_parquet(folder / "per_user.parquet")
     pl.DataFrame({"user": ids, "activity": 1, "truth": 1}).write_parquet(folder / "users.parquet")
@@ -61,7 +62,10 @@ def write_run(
 
 
 def _model(name: str, values: Mapping[str, Any]) -> dict[str, object]:
-    means = {m: sum(of) / len(of) if isinstance(of, list) else of for m, of in values.items()}
+    means = {
+        m: sum(scores) / len(scores) if isinstance(scores, list) else scores
+        for m, scores in values.items()
+    }
     metrics = {metric: {"mean": mean, "ci95": None} for metric, mean in means.items()}
     return {"name": name, "repeats": 1, "metrics": metrics}
 

@@ -109,8 +109,8 @@ def test_the_figures_of_each_condition(folder: Path) -> None:
     first, second = checked.records()
     assert (first["value"], first["bound"], first["p_adjusted"]) == (1.0, 0.0, None)
     pairs = harness.compare(folder, all_pairs=True).comparison.pairs
-    of = {frozenset((pair.one, pair.other)): pair.p_adjusted for pair in pairs}
-    assert second["p_adjusted"] == of[frozenset(("popular", "last week"))] < 0.05
+    adjusted = {frozenset((pair.one, pair.other)): pair.p_adjusted for pair in pairs}
+    assert second["p_adjusted"] == adjusted[frozenset(("popular", "last week"))] < 0.05
     assert "FAILED  1 of 2 conditions" in str(checked)
     near = str(harness.check(folder, "MAP@1 of last week >= 1.00001"))
     assert "1.0000000  1.0000100" in near  # so many digits tell both sides apart

@@ -28,8 +28,8 @@ def folder(tmp_path: Path) -> Path:
 
 def pair(tmp_path: Path, **changes: Any) -> list[Path]:
     """Return two runs of a model each, the evaluation set of the second changed."""
-    one = write_run(tmp_path / "one", {"popular": POPULAR})
-    return [one, write_run(tmp_path / "two", {"last": LAST}, evaluation=changes)]
+    first = write_run(tmp_path / "one", {"popular": POPULAR})
+    return [first, write_run(tmp_path / "two", {"last": LAST}, evaluation=changes)]
 
 
 def test_figures_of_a_pair(folder: Path) -> None:
@@ -37,9 +37,9 @@ def test_figures_of_a_pair(folder: Path) -> None:
     compared = harness.compare(folder)
     means = [(model.name, model.metrics["MAP@3"].mean) for model in compared.models]
     assert means == [("popular", 3 / 8), ("last", 1 / 4)]
-    (found,) = compared.comparison.pairs
-    assert (found.one, found.other, found.difference) == ("popular", "last", 1 / 8)
-    assert (found.wins, found.ties, found.losses) == (1, 2, 1)
+    (pair,) = compared.comparison.pairs
+    assert (pair.one, pair.other, pair.difference) == ("popular", "last", 1 / 8)
+    assert (pair.wins, pair.ties, pair.losses) == (1, 2, 1)
     assert harness.compare(folder, metric="Recall@3").comparison.pairs[0].difference == 0
     sliced = harness.compare(folder, slices=["truth", "activity"])
     assert (list(sliced.to_pandas()["verdict"]), len(sliced.sheets())) == (["tied"], 4)
@@ -61,10 +61,10 @@ def test_the_first_line_is_that_of_the_run(tmp_path: Path) -> None:
 
 
 def test_one_name_for_two_models_is_shown_with_its_run(tmp_path: Path) -> None:
-    one = write_run(tmp_path / "one", {"popular": POPULAR})
-    two = write_run(tmp_path / "two", {"popular": LAST, "last": LAST})
-    names = {model.name for model in harness.compare(one, two).models}
-    assert names == {f"popular ({one})", f"popular ({two})", "last"}
+    first = write_run(tmp_path / "one", {"popular": POPULAR})
+    second = write_run(tmp_path / "two", {"popular": LAST, "last": LAST})
+    names = {model.name for model in harness.compare(first, second).models}
+    assert names == {f"popular ({first})", f"popular ({second})", "last"}
 
 
 OWN = "mine:early@1"
@@ -76,9 +76,9 @@ def of_source(folder: Path, digest: str, name: str = "popular") -> Path:
     small.write(folder.parent, {"mine.py": EARLY})
     config = {"evaluation": {"metrics": [f"{folder.parent / 'mine.py'}:early@1", "MAP@3"]}}
     models = {name: {OWN: [1.0, 0.0, 0.0, 0.0], "MAP@3": POPULAR["MAP@3"]}}
-    own = {"better": "higher", "digest": digest}
+    facts = {"better": "higher", "digest": digest}
     return write_run(
-        folder, models, config=config, metrics={OWN: own, "MAP@3": {"better": "higher"}}
+        folder, models, config=config, metrics={OWN: facts, "MAP@3": {"better": "higher"}}
     )
 
 
@@ -87,8 +87,8 @@ def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Pat
     now = parse("mine:early@1", small.write(tmp_path, {"mine.py": EARLY})).definition.digest
     old, new = of_source(tmp_path / "old", "0" * 64), of_source(tmp_path / "new", now)
     last = of_source(tmp_path / "last", now, "last")
-    told = f'metric "{OWN}": its code has changed since {old}, so their scores'
-    words = [told, f"run it again: harness run {old}/config.toml"]
+    changed = f'metric "{OWN}": its code has changed since {old}, so their scores'
+    words = [changed, f"run it again: harness run {old}/config.toml"]
     for order in ([old, last, new], [new, last, old]):
         with refusal(UsageError, *words) as caught:
             compare(*order)
@@ -96,20 +96,20 @@ def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Pat
     with refusal(UsageError, "only one model"):
         compare(old, new, metric="MAP@3")
     assert len(compare(new, last).models) == 2
-    found = compare(old, new, last, metric="MAP@3")
-    assert sorted(model.name for model in found.models) == ["last", "popular"]
+    compared = compare(old, new, last, metric="MAP@3")
+    assert sorted(model.name for model in compared.models) == ["last", "popular"]
     note = "last and popular have the same score for every user: is one a copy?"
-    assert sorted(note) == sorted(*found.notes)
-    assert f"note  {found.notes[0]}" in str(found)
+    assert sorted(note) == sorted(*compared.notes)
+    assert f"note  {compared.notes[0]}" in str(compared)
 
 
 def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: Path) -> None:
     fields: Any = EVALUATION["fields"]
     truth, unseen = fields | {"truth": "9" * 64}, {n: fields[n] for n in fields if n != "seen"}
-    for name, others in (("truth", truth), ("seen", unseen)):
-        one, two = pair(tmp_path / name, fields=others)
-        for order in ([one, two], [two, one]):
-            with refusal(UsageError, str(one), str(two), f"they differ in {name}; "):
+    for name, digests in (("truth", truth), ("seen", unseen)):
+        first, second = pair(tmp_path / name, fields=digests)
+        for order in ([first, second], [second, first]):
+            with refusal(UsageError, str(first), str(second), f"they differ in {name}; "):
                 harness.compare(*order)
     new, old = pair(tmp_path, fields=truth, fingerprint_format=1)
     for order in ([old, new], [new, old]):
@@ -119,21 +119,21 @@ def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: P
 
 
 def test_runs_without_a_score_per_user(tmp_path: Path) -> None:
-    one = write_run(tmp_path / "one", {"last": {"Coverage@3": [1.0, 0.0]}})
+    run = write_run(tmp_path / "one", {"last": {"Coverage@3": [1.0, 0.0]}})
     with refusal(UsageError, "no metric of these runs has scores per user; run again with one"):
-        compare(one)
+        compare(run)
 
 
 def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
-    one, two = pair(tmp_path)
-    scores = pl.read_parquet(two / "per_user.parquet")
-    scores.with_columns(user="v" + pl.col("user")).write_parquet(two / "per_user.parquet")
-    with refusal(DataError, f"{two}/per_user.parquet: has other users"):
-        compare(one, two)
-    users = pl.read_parquet(one / "users.parquet")
-    users.with_columns(user=pl.lit("x")).write_parquet(one / "users.parquet")
-    with refusal(DataError, f"{one}/users.parquet: has other users"):
-        compare(one, write_run(tmp_path / "three", {"last": LAST}), slices=["truth"])
+    first, second = pair(tmp_path)
+    scores = pl.read_parquet(second / "per_user.parquet")
+    scores.with_columns(user="v" + pl.col("user")).write_parquet(second / "per_user.parquet")
+    with refusal(DataError, f"{second}/per_user.parquet: has other users"):
+        compare(first, second)
+    users = pl.read_parquet(first / "users.parquet")
+    users.with_columns(user=pl.lit("x")).write_parquet(first / "users.parquet")
+    with refusal(DataError, f"{first}/users.parquet: has other users"):
+        compare(first, write_run(tmp_path / "three", {"last": LAST}), slices=["truth"])
 
 
 @pytest.mark.parametrize(
@@ -197,8 +197,8 @@ def test_a_damaged_table_of_users(folder: Path, column: str, values: Any, words:
 def test_a_damaged_folder(folder: Path, name: str) -> None:
     (folder / name).write_text('{"evaluation": {}')
     with refusal(HarnessError, name):
-        found = read(folder)
-        _ = found.scores, found.environment
+        run = read(folder)
+        _ = run.scores, run.environment
 
 
 def scored(value: Any) -> Any:

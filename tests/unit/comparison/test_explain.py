@@ -21,25 +21,30 @@ from harness.metrics.conventions import CONVENTIONS
 from harness.scoring.submissions import SubmittedLists
 
 
-def with_users(given: SubmittedLists, users: list[str]) -> SubmittedLists:
-    return with_solution(given, users=pl.Series(users))
+def with_users(lists: SubmittedLists, users: list[str]) -> SubmittedLists:
+    return with_solution(lists, users=pl.Series(users))
 
 
 def of_one(row: str, truth: str, k: int) -> Explanation:
     return explain.explain(submitted([row], [truth]), 0, k)
 
 
-def shown(found: Explanation) -> list[str]:
-    return table.plain(Explanations("lists.csv", (found,)).sheets()[0]).splitlines()
+def shown(explanation: Explanation) -> list[str]:
+    return table.plain(Explanations("lists.csv", (explanation,)).sheets()[0]).splitlines()
 
 
 def test_a_list_by_hand() -> None:
     """Truth a, b, c; the list a, a, x, b: hits at 1 and 4, D = min(3, 4)."""
-    found = of_one("aaxb", "abc", 4)
-    assert (found.user, found.k, found.truth, found.divisor) == ("u0", 4, ("a", "b", "c"), 3)
-    assert [p.contribution for p in found.places] == exactly([1 / 3, 0, 0, 2 / 4 / 3])
-    assert found.metrics["MAP@4"] == exactly((1 + 2 / 4) / 3)
-    lines = shown(found)
+    explanation = of_one("aaxb", "abc", 4)
+    assert (explanation.user, explanation.k, explanation.truth, explanation.divisor) == (
+        "u0",
+        4,
+        ("a", "b", "c"),
+        3,
+    )
+    assert [p.contribution for p in explanation.places] == exactly([1 / 3, 0, 0, 2 / 4 / 3])
+    assert explanation.metrics["MAP@4"] == exactly((1 + 2 / 4) / 3)
+    lines = shown(explanation)
     assert lines[:3] == ["lists  lists.csv", "user   u0 · k = 4", "truth  R = 3: a, b, c"]
     cells = [line.split() for line in lines[5:9]]
     assert cells[0] == ["1", "a", "hit", "1.0000", "0.333333", "1.0000"]
@@ -49,18 +54,18 @@ def test_a_list_by_hand() -> None:
 
 
 def test_no_list_has_no_places() -> None:
-    found = of_one("---", "a", 3)
-    assert found.places == ()
-    assert (found.metrics["MAP@3"], found.divisor) == (0, 1)
-    assert (found.conventions["kaggle"], found.conventions["lenskit"]) == (0, None)
-    assert "note   no list" in shown(found)
-    assert shown(found)[-1] == "AP@3 = 0 over D = min(1, 3) = 1: 0.000000 / 1 = 0.000000"
+    explanation = of_one("---", "a", 3)
+    assert explanation.places == ()
+    assert (explanation.metrics["MAP@3"], explanation.divisor) == (0, 1)
+    assert (explanation.conventions["kaggle"], explanation.conventions["lenskit"]) == (0, None)
+    assert "note   no list" in shown(explanation)
+    assert shown(explanation)[-1] == "AP@3 = 0 over D = min(1, 3) = 1: 0.000000 / 1 = 0.000000"
 
 
 def test_true_items_that_are_no_candidates_count_in_r_and_are_named() -> None:
     new = [f"n{i:02}" for i in range(14)]
-    given = submitted(["ab", "b", "c"], ["a", "b", "c"], [["new"], [], new])
-    first, second, third = (explain.explain(given, row, 2) for row in range(3))
+    lists = submitted(["ab", "b", "c"], ["a", "b", "c"], [["new"], [], new])
+    first, second, third = (explain.explain(lists, row, 2) for row in range(3))
     assert (first.truth, first.candidates, first.divisor) == (("a", "new"), 1, 2)
     assert first.metrics["MAP@2"] == exactly(1 / 2)
     assert (second.truth, second.candidates) == (("b",), 1)
@@ -71,13 +76,13 @@ def test_true_items_that_are_no_candidates_count_in_r_and_are_named() -> None:
 
 
 def test_every_metric_of_accuracy_and_every_convention_is_there() -> None:
-    found = of_one("a", "a", 3)
-    names = {parse(name).name for name in found.metrics}
+    explanation = of_one("a", "a", 3)
+    names = {parse(name).name for name in explanation.metrics}
     assert names == {name for name, d in DEFINITIONS.items() if not d.needs}
-    assert {parse(name).k for name in found.metrics} == {3}
+    assert {parse(name).k for name in explanation.metrics} == {3}
     for divisor in DIVISORS:
-        assert str(parse(f"MAP(divisor={divisor})@3")) in found.metrics
-    assert list(found.conventions) == list(CONVENTIONS)
+        assert str(parse(f"MAP(divisor={divisor})@3")) in explanation.metrics
+    assert list(explanation.conventions) == list(CONVENTIONS)
 
 
 words = st.text("abcdefgh-", max_size=8)
@@ -88,34 +93,36 @@ truths = st.lists(st.sampled_from("abcdefgh"), unique=True).map("".join)
 def test_places_are_what_definitions_say_and_add_up_to_the_metrics(
     row: str, truth: str, k: int
 ) -> None:
-    found = of_one(row, truth, k)
-    assert len(found.places) == len(row[:k].rstrip("-"))
-    for p in found.places:
+    explanation = of_one(row, truth, k)
+    assert len(explanation.places) == len(row[:k].rstrip("-"))
+    for p in explanation.places:
         before, letter = row[: p.rank - 1], row[p.rank - 1]
         assert p.item == (None if letter == "-" else letter)
         assert p.repeat == (letter != "-" and letter in before)
         assert p.hit == (letter in truth and letter not in before)
         assert p.precision == exactly(len(set(row[: p.rank]) & set(truth)) / p.rank)
         assert p.discount == exactly(1 / log2(p.rank + 1))
-    hits = [p for p in found.places if p.hit]
-    added = fsum(p.contribution for p in found.places)
-    assert added == pytest.approx(found.metrics[f"MAP@{k}"], rel=0, abs=1e-15)
+    hits = [p for p in explanation.places if p.hit]
+    added = fsum(p.contribution for p in explanation.places)
+    assert added == pytest.approx(explanation.metrics[f"MAP@{k}"], rel=0, abs=1e-15)
     ideal = sum(1 / log2(i + 2) for i in range(min(len(truth), k)))
     dcg = fsum(p.discount for p in hits)
-    assert found.metrics[f"NDCG@{k}"] == exactly(dcg / ideal if ideal else 0)
-    assert found.metrics[f"Precision@{k}"] == exactly(len(hits) / k)
-    assert found.metrics[f"MRR@{k}"] == exactly(1 / hits[0].rank if hits else 0)
+    assert explanation.metrics[f"NDCG@{k}"] == exactly(dcg / ideal if ideal else 0)
+    assert explanation.metrics[f"Precision@{k}"] == exactly(len(hits) / k)
+    assert explanation.metrics[f"MRR@{k}"] == exactly(1 / hits[0].rank if hits else 0)
     assert {p.item for p in hits} == set(row[:k]) & set(truth)
 
 
 @given(rows=st.lists(st.tuples(words, truths), min_size=2, max_size=4), k=st.integers(1, 9))
 def test_other_users_change_nothing(rows: list[tuple[str, str]], k: int) -> None:
-    given = submitted([row for row, _ in rows], [truth for _, truth in rows])
+    lists = submitted([row for row, _ in rows], [truth for _, truth in rows])
     for i, (row, truth) in enumerate(rows):
-        found, alone = explain.explain(given, i, k), of_one(row, truth, k)
-        assert (found.places, found.metrics) == (alone.places, alone.metrics)
+        explanation, alone = explain.explain(lists, i, k), of_one(row, truth, k)
+        assert (explanation.places, explanation.metrics) == (alone.places, alone.metrics)
         for name, value in alone.conventions.items():
-            assert found.conventions[name] == (None if value is None else exactly(value)), name
+            assert explanation.conventions[name] == (None if value is None else exactly(value)), (
+                name
+            )
 
 
 def test_the_plain_values_are_json() -> None:
@@ -148,15 +155,15 @@ BY_MRR = with_solution(FOUR, metrics=(parse("MRR"),))
 def test_extremes_stand_in_order_and_nobody_twice(worst: int, best: int, names: str) -> None:
     """Of the worst with one value those with most to get come first; of the best, ids decide."""
     users = explain.explain_users(BY_MRR, worst=worst, best=best).users
-    assert [found.user for found in users] == names.split()
+    assert [explanation.user for explanation in users] == names.split()
 
 
 def test_the_worst_lost_most_against_the_best_model() -> None:
     """It has 1 for everyone but bob, 0.5: ann and bob lose 1/2, and bob has the lower value."""
     best = np.array([1, 0.5, 1, 1])
-    found = explain.explain_users(BY_MRR, worst=3, best_values=best)
-    assert [user.user for user in found.users] == ["cid", "bob", "ann"]
-    assert [user.best_value for user in found.users] == [1, 0.5, 1]
+    explained = explain.explain_users(BY_MRR, worst=3, best_values=best)
+    assert [user.user for user in explained.users] == ["cid", "bob", "ann"]
+    assert [user.best_value for user in explained.users] == [1, 0.5, 1]
 
 
 def test_who_has_nothing_to_get_is_not_the_worst() -> None:
@@ -166,18 +173,18 @@ def test_who_has_nothing_to_get_is_not_the_worst() -> None:
 
 def test_two_lists_stand_side_by_side_where_they_differ_most() -> None:
     """The others have 1 for ann and 1/2 for cid, and the same for dee and bob."""
-    others = with_users(submitted(["a", "x", "a", "xb"], ["a", "a", "a", "ab"]), FEW)
-    found = explain.explain_users(BY_MRR, against=others, most_different=9)
-    assert [user.user for user in found.users] == ["ann", "cid"]
-    assert [user.places[0].item for user in found.against_users] == ["a", "x"]
-    lines = str(replace(found, models=("one", "two"))).splitlines()
+    second = with_users(submitted(["a", "x", "a", "xb"], ["a", "a", "a", "ab"]), FEW)
+    explained = explain.explain_users(BY_MRR, against=second, most_different=9)
+    assert [user.user for user in explained.users] == ["ann", "cid"]
+    assert [user.places[0].item for user in explained.against_users] == ["a", "x"]
+    lines = str(replace(explained, models=("one", "two"))).splitlines()
     assert lines[:2] == ["lists  lists.csv", "and    lists.csv"]
     assert lines[4:6] == ["diff   MRR -0.5000 (0.5000 against 1.0000)", "truth  R = 1: a"]
     cells = [line.split() for line in lines[7:10]]
     assert cells[0] == ["rank", "one", "hit", "two", "hit"]
     assert cells[1:] == [["1", "x", "a", "hit"], ["2", "a", "hit", "–"]]
     assert lines[11].startswith("one: AP@12 = 0.5000 over D = min(1, 12) = 1")
-    assert [row["lists"] for row in found.records()] == ["lists.csv"] * 6
+    assert [row["lists"] for row in explained.records()] == ["lists.csv"] * 6
 
 
 def test_extremes_need_what_the_metric_needs() -> None:
@@ -185,13 +192,13 @@ def test_extremes_need_what_the_metric_needs() -> None:
         ("Novelty@2", "Novelty@2 needs the training events"),
         ("MAP@3", "MAP@3 looks at 3 positions, but the evaluation set has k = 2"),
     ):
-        given = with_solution(FOUR, metrics=(parse(metric),), k=2)
+        lists = with_solution(FOUR, metrics=(parse(metric),), k=2)
         with refusal(UsageError, words):
-            explain.explain_users(given, worst=1)
+            explain.explain_users(lists, worst=1)
 
 
 def test_users_by_name_and_an_unknown_one() -> None:
     users = explain.explain_users(FOUR, ["cid", "dee"]).users
-    assert [found.user for found in users] == ["cid", "dee"]
+    assert [explanation.user for explanation in users] == ["cid", "dee"]
     with refusal(UsageError, 'no user "zzz" among the 4 of the evaluation set; one is "dee"'):
         explain.explain_users(FOUR, ["ann", "zzz"])

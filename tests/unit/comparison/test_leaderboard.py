@@ -39,14 +39,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def order(found: Leaderboard) -> list[list[str]]:
-    return [[entry.model for entry in group.entries] for group in found.groups]
+def order(board: Leaderboard) -> list[list[str]]:
+    return [[entry.model for entry in group.entries] for group in board.groups]
 
 
 def test_the_best_run_of_each_name_by_evaluation_set(folder: Path) -> None:
     """The set of the latest run is first; popular has 1/2 on Monday, then 5/8."""
-    found = harness.leaderboard(folder)
-    first, second = found.groups
+    board = harness.leaderboard(folder)
+    first, second = board.groups
     assert (first.metric, first.runs, first.without) == ("MAP@2", 2, 1)
     assert (first.users, first.k) == (2, 3)
     assert [(e.model, e.mean, Path(e.run).name, e.runs) for e in first.entries] == [
@@ -58,10 +58,10 @@ def test_the_best_run_of_each_name_by_evaluation_set(folder: Path) -> None:
     (entry,) = second.entries
     assert (second.metric, second.k, entry.settings) == ("MAP@1", 1, "Popular()")
     assert (entry.date, entry.verdict) == ("2026-11-01T10:00:00+00:00", "better")
-    assert "2 runs, 1 without MAP@2 left out" in repr(found)
-    assert repr(found).count("evaluation set  ") == 2
-    assert set(found.to_pandas()["model"]) == {"popular", "retry"}
-    assert json.loads(found.to_json())["groups"][0]["entries"][0]["ci95"] is None
+    assert "2 runs, 1 without MAP@2 left out" in repr(board)
+    assert repr(board).count("evaluation set  ") == 2
+    assert set(board.to_pandas()["model"]) == {"popular", "retry"}
+    assert json.loads(board.to_json())["groups"][0]["entries"][0]["ci95"] is None
     (group,) = leaderboard(folder, metric="Recall@1").groups
     by_chance = [(entry.model, entry.lift, entry.verdict) for entry in group.entries]
     assert by_chance == [("popular", 4.0, None), ("retry", 2.0, None)]  # 1/2 over 1/8, and 1/4
@@ -102,20 +102,20 @@ def test_nothing_is_left(folder: Path, below: str, options: Any, words: str) -> 
 
 def test_a_run_without_a_date_and_runs_that_are_hidden_or_not_whole_yet(folder: Path) -> None:
     (folder / "other" / "environment.json").write_text("{}")
-    found = leaderboard(folder)
-    assert found.groups[-1].entries[0].date == ""
+    board = leaderboard(folder)
+    assert board.groups[-1].entries[0].date == ""
     for name in (".hidden", "run.part"):
         shutil.copytree(folder / "monday", folder / name)
-        assert leaderboard(folder) == found
+        assert leaderboard(folder) == board
 
 
 @pytest.mark.parametrize("name", ["result.json", "config.toml", "environment.json"])
 def test_a_damaged_run_is_left_out_and_the_others_stand(folder: Path, name: str) -> None:
     (folder / "other" / name).write_text("[")
-    found = leaderboard(folder)
-    (reason,) = found.left_out
-    assert (len(found.groups), f"other/{name}" in reason) == (1, True)
-    assert "left out" in repr(found)
+    board = leaderboard(folder)
+    (reason,) = board.left_out
+    assert (len(board.groups), f"other/{name}" in reason) == (1, True)
+    assert "left out" in repr(board)
 
 
 def test_nothing_in_a_run_steers_a_terminal(folder: Path) -> None:
@@ -144,13 +144,13 @@ def of_own(folder: Path, better: str | None = "lower", **means: float) -> Path:
 
 def test_the_lowest_is_best_and_no_code_of_the_run_is_read(tmp_path: Path) -> None:
     worse, best = of_own(tmp_path / "a", mine=0.5, bad=1.0), of_own(tmp_path / "b", mine=0.0)
-    for one in (worse, best):
-        (one / "mine.py").write_text("raise SystemExit('imported')")
+    for run in (worse, best):
+        (run / "mine.py").write_text("raise SystemExit('imported')")
     board = leaderboard(tmp_path)
     (group,) = board.groups
     assert group.better == "lower"
-    found = [(entry.model, entry.mean, entry.run, entry.runs) for entry in group.entries]
-    assert found == [("mine", 0, str(best), 2), ("bad", 1, str(worse), 1)]
+    entries = [(entry.model, entry.mean, entry.run, entry.runs) for entry in group.entries]
+    assert entries == [("mine", 0, str(best), 2), ("bad", 1, str(worse), 1)]
     assert "lower is better" in repr(board)
 
 
@@ -160,13 +160,13 @@ def test_an_earlier_run_is_ranked_where_the_metric_is_ours(tmp_path: Path) -> No
     for metric, better in (("Gini@1", "lower"), ("MAP@1", "higher")):
         board = leaderboard(tmp_path / "ours", metric=metric)
         assert (order(board), board.groups[0].better) == ([["good", "bad"]], better)
-    one = of_own(tmp_path / "own/one", None, bad=1.0)
-    with refusal(UsageError, MISSES, "does not say", f"harness run {one / 'config.toml'}"):
+    run = of_own(tmp_path / "own/one", None, bad=1.0)
+    with refusal(UsageError, MISSES, "does not say", f"harness run {run / 'config.toml'}"):
         leaderboard(tmp_path / "own")
     of_own(tmp_path / "own/two", good=0.0)
     board = leaderboard(tmp_path / "own")
     assert order(board) == [["good"]]
-    assert f"left out  {one}: was scored by another version of the code" in repr(board)
+    assert f"left out  {run}: was scored by another version of the code" in repr(board)
 
 
 def test_runs_by_another_source_than_the_latest_are_left_out(tmp_path: Path) -> None:

@@ -67,20 +67,20 @@ def ranked(hits: dict[str, int], users: int = 30, metric: str = "MAP@1") -> Rank
 
 
 def ranks(board: Board) -> dict[str, int]:
-    return {one.submission: one.rank for one in board.standings}
+    return {standing.submission: standing.rank for standing in board.standings}
 
 
 def test_two_are_compared_on_every_leaderboard() -> None:
     """Public is ann alone, whom two submissions cannot be compared by."""
-    found = harness.compare("good.csv", "poor.csv", **BY)
-    every, private = found.boards
+    compared = harness.compare("good.csv", "poor.csv", **BY)
+    every, private = compared.boards
     assert (every.name, private.name) == ("all", "Private")
     few = "Public: 1 user; a comparison needs two"
     truth = "truth: one row per item, 4 users"
-    assert found.notes == (truth, "users that the solution ignores: 1", few)
+    assert compared.notes == (truth, "users that the solution ignores: 1", few)
     assert list(ranks(every)) == ["good", "poor"]
-    assert [one.mean for one in every.standings] == exactly([3 / 4, 3 / 8])
-    assert [one.mean for one in private.standings] == exactly([2 / 3, 1 / 6])
+    assert [standing.mean for standing in every.standings] == exactly([3 / 4, 3 / 8])
+    assert [standing.mean for standing in private.standings] == exactly([2 / 3, 1 / 6])
     (pair,) = private.comparison.pairs
     assert (pair.one, pair.other, pair.difference) == ("good", "poor", exactly(1 / 2))
     assert (pair.wins, pair.ties, pair.losses) == (2, 0, 1)
@@ -97,15 +97,15 @@ def test_verdicts_are_of_submissions() -> None:
 
 def test_who_is_tied_and_how_far_a_rank_could_move() -> None:
     """All of 30 against 2 is certain (p < 2^-27); 2 of 30 against 3, of whom 2 agree, is not."""
-    found = ranked({"all": 30, "two": 2, "three": 3, "other three": 3})
-    (board,) = found.boards
+    ranking = ranked({"all": 30, "two": 2, "three": 3, "other three": 3})
+    (board,) = ranking.boards
     assert ranks(board) == {"all": 1, "three": 2, "other three": 2, "two": 4}
-    best, *others = board.standings
+    best, *rest = board.standings
     assert (best.tied, best.best_rank, best.worst_rank) == ((), 1, 1)
-    assert {(one.best_rank, one.worst_rank) for one in others} == {(2, 4)}
-    assert str(found).count("2–4") == 3
-    for one in others:
-        assert {one.submission, *one.tied} == {"two", "three", "other three"}
+    assert {(standing.best_rank, standing.worst_rank) for standing in rest} == {(2, 4)}
+    assert str(ranking).count("2–4") == 3
+    for standing in rest:
+        assert {standing.submission, *standing.tied} == {"two", "three", "other three"}
 
 
 @pytest.mark.parametrize("baseline", [None, "all", "none"])
@@ -114,32 +114,32 @@ def test_where_neither_end_is_better_the_highest_is_first(baseline: str | None) 
     small.write(Path(), {"plugged.py": WIDTH})
     solution, frames = hits_of({"all": 30, "few": 5, "none": 0})
     by = {"solution": solution, "metric": "plugged:width@1"}
-    found = harness.compare(frames, baseline=baseline, **by)
-    (board,) = found.boards
+    compared = harness.compare(frames, baseline=baseline, **by)
+    (board,) = compared.boards
     assert ranks(board) == {"all": 1, "few": 2, "none": 3}
-    for one in board.standings:
-        assert one.best_rank <= one.rank <= one.worst_rank
+    for standing in board.standings:
+        assert standing.best_rank <= standing.rank <= standing.worst_rank
     first, *_, last = board.standings
     assert (first.worst_rank, last.best_rank) == ((2, 2) if baseline == "none" else (1, 2))
     assert board.comparison.better == "neither"
-    told = str(harness.leaderboard(frames, **by))
-    assert "rank 1 is the highest: for plugged:width@1 neither high nor low is better" in told
-    assert "really higher" in told
-    assert "better to" not in told
+    text = str(harness.leaderboard(frames, **by))
+    assert "rank 1 is the highest: for plugged:width@1 neither high nor low is better" in text
+    assert "really higher" in text
+    assert "better to" not in text
 
 
 def test_what_other_draws_could_decide_is_said() -> None:
     """13 of 17 signs against 4: by all of 2^17, p is 0.049, too near 0.05 for 10,000 draws."""
     solution = pl.DataFrame({"user": [f"u{n:02}" for n in range(17)], "item": "a"})
     items = {"ann": ["a"] * 13 + ["x"] * 4, "bob": ["x"] * 13 + ["a"] * 4}
-    frames = {name: solution.with_columns(item=pl.Series(of)) for name, of in items.items()}
-    found = harness.leaderboard(frames, solution=solution, k=1)
-    (board,) = found.boards
-    assert [one.borderline for one in board.standings] == [("bob",), ("ann",)]
-    assert [one["borderline"] for one in found.records()] == ["bob", "ann"]
+    frames = {name: solution.with_columns(item=pl.Series(column)) for name, column in items.items()}
+    ranking = harness.leaderboard(frames, solution=solution, k=1)
+    (board,) = ranking.boards
+    assert [standing.borderline for standing in board.standings] == [("bob",), ("ann",)]
+    assert [row["borderline"] for row in ranking.records()] == ["bob", "ann"]
     (pair,) = board.comparison.pairs
     line = f"borderline  ann and bob ({pair.verdict}): other draws could change the verdict"
-    assert f"{line}; use more --resamples" in str(found)
+    assert f"{line}; use more --resamples" in str(ranking)
 
 
 def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
@@ -149,21 +149,21 @@ def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
         "good": pd.read_csv("good.csv"),
         "half": pl.read_csv("half.csv").to_arrow(),
     }
-    found = harness.compare(frames, solution=pd.read_csv("solution.csv"), metric="MAP@2")
-    assert found.boards == files.boards
+    compared = harness.compare(frames, solution=pd.read_csv("solution.csv"), metric="MAP@2")
+    assert compared.boards == files.boards
     for name in ("half", "half.csv"):
         pairs = harness.compare(*THREE, baseline=name, **BY).boards[0].comparison.pairs
         assert [{pair.one, pair.other} - {"half"} for pair in pairs] == [{"good"}, {"poor"}]
 
 
 def test_one_that_cannot_be_scored_is_not_ranked() -> None:
-    found = harness.leaderboard(*TWO, "faulty.csv", "faults.csv", "odd.csv", "gone.csv", **BY)
-    assert ranks(found.boards[0]) == {"good": 1, "half": 2}
-    codes = {name: why.split()[0] for name, why in found.refused.items()}
+    ranking = harness.leaderboard(*TWO, "faulty.csv", "faults.csv", "odd.csv", "gone.csv", **BY)
+    assert ranks(ranking.boards[0]) == {"good": 1, "half": 2}
+    codes = {name: why.split()[0] for name, why in ranking.refused.items()}
     assert codes == {"faulty": "SUB203", "faults": "SUB203", "odd": "SUB101", "gone": "SUB001"}
-    assert "line 3" in found.refused["faulty"]
-    assert "also" not in found.refused["faulty"]
-    assert found.refused["faults"].endswith("; also SUB208")
+    assert "line 3" in ranking.refused["faulty"]
+    assert "also" not in ranking.refused["faulty"]
+    assert ranking.refused["faults"].endswith("; also SUB208")
     forced = harness.compare("good.csv", "faulty.csv", force=True, **BY).submissions
     assert (forced["good"].errors, forced["faulty"].errors) == (0, 1)
 
@@ -179,14 +179,14 @@ def test_one_that_cannot_be_scored_is_not_ranked() -> None:
     ],
 )
 def test_a_note(files: str, note: str) -> None:
-    found = harness.leaderboard(*(f"{name}.csv" for name in files.split()), **BY)
-    assert f"note  {note}" in str(found)
-    assert str(found).count("users that the solution ignores: 1") == 1
-    assert "solution" not in ranks(found.boards[0])
+    ranking = harness.leaderboard(*(f"{name}.csv" for name in files.split()), **BY)
+    assert f"note  {note}" in str(ranking)
+    assert str(ranking).count("users that the solution ignores: 1") == 1
+    assert "solution" not in ranks(ranking.boards[0])
 
 
 @pytest.mark.parametrize(
-    ("of", "options", "words"),
+    ("submissions", "options", "words"),
     [
         (["good.csv"], {}, "1 submission; a comparison needs two: name another"),
         (["good.csv", "run"], {}, "run: a run folder; harness submit run --model NAME --out FILE"),
@@ -213,13 +213,13 @@ def test_a_note(files: str, note: str) -> None:
         (TWO, {"correction": ""}, 'no correction ""; allowed: holm, bh'),
     ],
 )  # fmt: skip
-def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -> None:
+def test_what_cannot_be_compared_is_refused(submissions: Any, options: Any, words: str) -> None:
     with refusal(HarnessError, *words.split("; ")):
-        harness.compare(*of, **{"solution": "solution.csv"} | options)
+        harness.compare(*submissions, **{"solution": "solution.csv"} | options)
 
 
 @pytest.mark.parametrize(
-    ("of", "options", "words"),
+    ("submissions", "options", "words"),
     [
         (["good.csv", "faulty.csv"], BY, "1 submission; a comparison needs two; faulty: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
@@ -230,9 +230,9 @@ def test_what_cannot_be_compared_is_refused(of: Any, options: Any, words: str) -
         ),
     ],
 )
-def test_what_cannot_be_ranked_is_refused(of: Any, options: Any, words: str) -> None:
+def test_what_cannot_be_ranked_is_refused(submissions: Any, options: Any, words: str) -> None:
     with refusal(UsageError, *words.split("; ")):
-        harness.leaderboard(*of, **options)
+        harness.leaderboard(*submissions, **options)
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def test_equal_submissions_are_noted_once_a_group() -> None:
     """A baseline, of whose pairs alone there are, is in a group as any other."""
     solution, frames = hits_of({"a": 9, "b": 9, "c": 9, "d": 5, "e": 5, "f": 0, "g": 0})
     for baseline in (None, "c"):
-        found = harness.compare(frames, solution=solution, metric="MAP@1", baseline=baseline)
-        groups = [note.partition(" have the same")[0] for note in found.notes if "copy?" in note]
+        compared = harness.compare(frames, solution=solution, metric="MAP@1", baseline=baseline)
+        groups = [note.partition(" have the same")[0] for note in compared.notes if "copy?" in note]
         names = [sorted(group.replace(" and ", ", ").split(", ")) for group in groups]
         assert names == ([["a", "b", "c"]] if baseline else [["a", "b", "c"], ["d", "e"]])
 
@@ -268,6 +268,6 @@ def test_what_the_header_says_of_the_competition_is_said() -> None:
     """KION's columns: its metric and k."""
     lists, true = "user_id,item_ids\n7,1 2\n8,2 1\n", "user_id,item_ids\n7,1\n8,2\n"
     small.write(Path(), {"a.csv": lists, "b.csv": lists.replace("1 2", "2 1"), "s.csv": true})
-    found = harness.compare("a.csv", "b.csv", solution="s.csv")
-    (note,) = [note for note in found.notes if "has the columns of" in note]
+    compared = harness.compare("a.csv", "b.csv", solution="s.csv")
+    (note,) = [note for note in compared.notes if "has the columns of" in note]
     assert [word for word in ("KION", "MAP@10", "--metric") if word not in note] == []

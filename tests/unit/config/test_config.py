@@ -165,8 +165,8 @@ def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None
         ("data", "where", {"r": {"min": 10**400}}, " r: found { min = 1"),
         ("data", "where", {"r": {"min": True, "max": [False]}},
          " r: found { min = true, max = [false] }; expected a text or "),
-        ("data", "where", {"a b": {"min": 2, "max": 1}}, ' "a b": min = 2 is above max = 1'),
-        ("data", "where", {"r": {"above": 1, "max": 1}}, " r: no number is above 1 and at "),
+        ("data", "where", {"a b": {"min": 2, "max": 1}}, ' "a b": no value is within { min = 2'),
+        ("data", "where", {"r": {"above": 1, "max": 1}}, " r: no value is within { above"),
         *(
             ("data", "where", {"r": where}, " r: found { ")
             for where in ({"empty": True}, {"above": 0, "min": 1}, {"empty": 0, "min": 1})
@@ -343,8 +343,8 @@ def test_configs_of_folds_that_cannot_be(sections: dict[str, Any], words: str) -
 
 @pytest.mark.parametrize("split", [{"strategy": "time"}, {"strategy": "last_n", "n": 1}])
 def test_a_list_with_one_name_is_that_name(split: dict[str, Any]) -> None:
-    found = parse(values(split=split, data={"events": ["log.csv"]}, **lists("l.csv")), Path())
-    assert (found.data.events, found.models[0].lists) == ("log.csv", "l.csv")
+    config = parse(values(split=split, data={"events": ["log.csv"]}, **lists("l.csv")), Path())
+    assert (config.data.events, config.models[0].lists) == ("log.csv", "l.csv")
 
 
 def test_a_record_is_checked() -> None:

@@ -102,8 +102,8 @@ WRITERS: dict[str, Callable[[Config, Path], dict[str, Any]]] = {
 def files_of(config: Config) -> list[Path]:
     """Return every file that a config names."""
     lists = [path for model in config.models for path in paths_of(model.lists or [])]
-    others = [config.folder / path for path in (*lists, str(config.submission.sample))]
-    return [path.resolve() for path in (*(t.path for t in config.layout().tables), *others)]
+    more = [config.folder / path for path in (*lists, str(config.submission.sample))]
+    return [path.resolve() for path in (*(t.path for t in config.layout().tables), *more)]
 
 
 @pytest.mark.parametrize("folder", [".", "we$ird", "~", "#1 'a' \"b\""])
@@ -113,18 +113,18 @@ def test_a_written_config_names_the_same_files(
     tmp_path: Path, writer: str, name: str, folder: str
 ) -> None:
     """Each key that names a file is written so that it is read as this file."""
-    own, elsewhere = tmp_path / folder, tmp_path / "else" / "where"
+    home, elsewhere = tmp_path / folder, tmp_path / "else" / "where"
     values = small.values(
         {"name": "own", "lists": name},
         data={"path": name, "events": name, "users": name, "items": {"file": name}},
         split={"strategy": "given", "valid": name},
         submission={"sample": name},
     )
-    config = parse(values, own)
+    config = parse(values, home)
     meant = NAMES[name]
-    assert files_of(config) == [own / meant / meant] * 4 + [own / meant] * 2
+    assert files_of(config) == [home / meant / meant] * 4 + [home / meant] * 2
     written = tomllib.loads(tomli_w.dumps(WRITERS[writer](config, elsewhere)))
-    stands = own if writer in ("a config beside it", "a worker") else elsewhere
+    stands = home if writer in ("a config beside it", "a worker") else elsewhere
     assert files_of(parse(written, stands)) == files_of(config)
 
 

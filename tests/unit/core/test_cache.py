@@ -45,10 +45,13 @@ def test_what_is_no_entry_stays_and_stops_nothing(tmp_path: Path) -> None:
         (folder / "chapter.doc").write_text("x" * 100)
     (tmp_path / ("f" * 32)).symlink_to(mine[0])
     (tmp_path / ".DS_Store").write_text("a file of another program")
+    (tmp_path / ("e" * 32)).write_text("a file with the name of an entry")
+    entry(tmp_path, 0).chmod(0)
     newer = entry(tmp_path, 2)
     make_room(tmp_path, 15)
     assert (one.exists(), (newer / "lists").exists()) == (False, True)
     assert [(folder / "chapter.doc").exists() for folder in mine] == [True, True]
+    assert {".DS_Store", "e" * 32, "f" * 32} < {p.name for p in tmp_path.iterdir()}
 
 
 def test_an_entry_that_is_too_large_takes_no_other_along(tmp_path: Path) -> None:

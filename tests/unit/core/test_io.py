@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import refusal
 
-from harness.core import leftovers
+from harness.core import io
 from harness.core.errors import DataError
 from harness.core.io import find, parts, unpacked, whole_file, whole_folder
 
@@ -106,14 +106,14 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(
     assert (names(path), names(tmp_path)) == (["old"], ["run"])
 
 
-def of_dead(path: Path, machine: str = leftovers.owner().split("-")[1], end: str = "part") -> Path:
+def of_dead(path: Path, machine: str = io.owner().split("-")[1], end: str = "part") -> Path:
     """Return a name that a process which is gone gave, here or on another machine."""
-    name = leftovers.beside(path, end).name
-    return path.with_name(name.replace(leftovers.owner(), f"99999999-{machine}"))
+    name = io.beside(path, end).name
+    return path.with_name(name.replace(io.owner(), f"99999999-{machine}"))
 
 
 def test_what_a_killed_command_left_goes_and_no_link_is_followed(tmp_path: Path) -> None:
-    of_dead(tmp_path / "out.csv").write_text("half")
+    touch(of_dead(tmp_path / "out.csv"), "file")
     touch(of_dead(tmp_path / "run"), "half")
     kept = touch(tmp_path / "kept", "file")
     of_dead(tmp_path / "run").symlink_to(kept)
@@ -135,16 +135,16 @@ def test_what_a_killed_command_put_aside_comes_back_and_what_it_unpacked_goes(
         raise ZeroDivisionError
     assert (names(tmp_path), names(tmp_path / "run")) == (["run"], ["old"])
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    mine = leftovers.owner().partition("-")[2]
+    mine = io.owner().partition("-")[2]
     touch(tmp_path / f"harness-99999999-{mine}-abc", "a.csv")
-    with leftovers.temporary_folder() as own:
+    with io.temporary_folder() as own:
         assert names(tmp_path) == sorted([own.name, "run"])
 
 
 def test_what_is_anothers_or_alive_stays(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     stay = [
-        leftovers.beside(path, "part").name,
+        io.beside(path, "part").name,
         of_dead(path, "00000000").name,
         of_dead(tmp_path / "other.csv").name,
     ]

@@ -71,7 +71,7 @@ ITEM_KNN = "baselines.item_knn:ItemKNN"
 @pytest.mark.parametrize(
     ("use", "params", "text", "message"),
     [
-        ("baselines.popular", {}, "", f'use = "baselines.popular" {NO_PATH}'),
+        ("baselines.popular", {}, "", f'"baselines.popular" {NO_PATH}'),
         ("baselines.populer:Popular", {}, "",
          'no module "baselines.populer" (nor {folder}/baselines.populer.py); '
          'did you mean "baselines.popular"?'),

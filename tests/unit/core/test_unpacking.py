@@ -15,7 +15,7 @@ from conftest import refusal
 
 from harness.core import unpacking
 from harness.core.errors import DataError
-from harness.core.unpacking import Cap, UnpackingError
+from harness.core.unpacking import Cap, Refused
 from harness.data.loading import load
 from harness.results.tables import rows_of
 from harness.submission.expected import Against
@@ -40,7 +40,7 @@ def content(packed: bytes, cap: Cap) -> bytes:
 
 
 def refused(packed: bytes, cap: Cap) -> tuple[str, str]:
-    with pytest.raises(UnpackingError) as error:
+    with pytest.raises(Refused) as error:
         content(packed, cap)
     return error.value.fault, error.value.value
 

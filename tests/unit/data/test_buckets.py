@@ -22,10 +22,11 @@ from event_files import moments, of
 from harness.core import cache
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
-from harness.data import bucketing, buckets, database_source, parts
+from harness.data import buckets, loading, parts
 from harness.data.buckets import Buckets, prepared
 from harness.data.dataset import DAY_US
 from harness.data.layout import Layout
+from harness.data.sources import database
 from harness.delimited import blocks
 
 pytestmark = pytest.mark.usefixtures("at_once")
@@ -55,7 +56,7 @@ def kept() -> list[Path]:
 
 def cut_up(monkeypatch: pytest.MonkeyPatch, count: int, lines: int = 5) -> None:
     """Make so many buckets; read few lines at a time, and write each part of so many at once."""
-    monkeypatch.setattr(bucketing, "bucket_count", lambda events: count)
+    monkeypatch.setattr(buckets, "bucket_count", lambda events: count)
     monkeypatch.setattr(blocks, "SIZE", 40)
     monkeypatch.setattr(parts, "PART_ROWS", lines)
 
@@ -76,9 +77,8 @@ def test_every_event_is_in_one_bucket(
             assert of(data) == [row for row in whole if row[0] in users]
             sizes = [sum(row[0] == user for row in whole) for user in users]
             assert np.diff(data.events.user_starts(len(users))).tolist() == sizes
-        assert sum(made.known.events) == 5
-        assert sum(made.known.users) == 3
-        assert made.items.ids.to_list() == ["a", "b, the second", "c"]
+        assert sum(made.events) == 5
+        assert made.shared.item_ids.to_list() == ["a", "b, the second", "c"]
 
 
 def test_ids_say_in_which_bucket_users_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,22 +100,22 @@ def test_span_and_notes_are_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (notes,) = {data.notes for data in made.datasets()}
     # From 2020-01-01, 18,262 days after 1970, to the 3rd.
     assert spans == {(18262 * DAY_US, 18264 * DAY_US)}
-    assert notes == ("log.csv: 7 of 10 rows left out (kept: stars >= 4)",)
+    assert notes == ("log.csv: 7 of 10 rows left out (kept: stars = { min = 4 })",)
 
 
 def test_a_part_ends_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids may be long. A row has 17 bytes: two make 34, in whichever file they are."""
     monkeypatch.setattr(blocks, "SIZE", 17)
-    monkeypatch.setattr(parts, "PART_BYTES", 34)
+    monkeypatch.setattr(loading, "PART_BYTES", 34)
     log = "user,item,time\n" + 3 * "ann,a,2020-01-01\n"
     small.write(tmp_path / "logs", dict.fromkeys(("a.csv", "b.csv"), log))
-    written, _ = parts.read(layout_of(tmp_path, events="logs"), tmp_path, lambda rows: None)
-    assert [part.n_rows for part in written] == [2, 2, 2]
+    written, _ = parts.write(layout_of(tmp_path, events="logs"), tmp_path, lambda rows: None)
+    assert [part.ends[-1] for part in written] == [2, 2, 2]
 
 
 def test_a_broken_conversion_starts_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This view has its rows in another order each time: none of the first try may be kept."""
-    monkeypatch.setattr(database_source, "ROWS", 10)
+    monkeypatch.setattr(database, "ROWS", 10)
     monkeypatch.setattr(parts, "PART_ROWS", 10)
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
         connection.execute("CREATE TABLE sales (user, item, time)")
@@ -135,14 +135,14 @@ def test_a_broken_conversion_starts_over(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
-    layout, write = layout_of(tmp_path), bucketing.write
+    layout, write = layout_of(tmp_path), buckets.write
 
     def changed(*arguments: Any) -> None:
         write(*arguments)
         (tmp_path / "log.csv").write_text(LOG + "zoe,z,2020-01-01,1\n")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bucketing, "write", changed)
+        patch.setattr(buckets, "write", changed)
         words = "log.csv: changed while harness read the events; run the"
         with refusal(DataError, words), prepared(layout):
             pass
@@ -152,8 +152,8 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
 
 def test_they_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And anew when they are damaged."""
-    layout, write = layout_of(tmp_path), Mock(wraps=bucketing.write)
-    monkeypatch.setattr(bucketing, "write", write)
+    layout, write = layout_of(tmp_path), Mock(wraps=buckets.write)
+    monkeypatch.setattr(buckets, "write", write)
 
     def read(_: int) -> int:
         with prepared(layout) as made:
@@ -163,9 +163,9 @@ def test_they_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert list(pool.map(read, range(4))) == [5] * 4
     assert (read(0), write.call_count) == (5, 1)
     (entry,) = kept()
-    content = bytearray(bucketing.events_file(entry, 0).read_bytes())
+    content = bytearray(buckets.file_of(entry, 0, "events").read_bytes())
     content[len(content) // 2] ^= 1
-    bucketing.events_file(entry, 0).write_bytes(content)
+    buckets.file_of(entry, 0, "events").write_bytes(content)
     assert (read(0), write.call_count) == (5, 2)
 
 
@@ -220,22 +220,20 @@ NO_SPACE = "No space left on device"
 
 
 @pytest.mark.parametrize(
-    ("owner", "name", "error", "words"),
+    ("name", "error", "words"),
     [
-        (np, "save", OSError(errno.ENOSPC, NO_SPACE), IN_FULL),
-        (np, "save", OSError("Not enough free space to write 336 bytes after offset 8"), IN_FULL),
-        (pl.DataFrame, "write_ipc",
-         pl.exceptions.ComputeError(f"{NO_SPACE} (os error 28)"), IN_FULL),
-        (np, "save", PermissionError(errno.EACCES, "Permission denied"),
+        ("write_ipc", pl.exceptions.ComputeError(f"{NO_SPACE} (os error 28)"), IN_FULL),
+        ("write_parquet", OSError(errno.ENOSPC, NO_SPACE), IN_FULL),
+        ("write_parquet", PermissionError(errno.EACCES, "Permission denied"),
          ["cannot write buckets there: Permission denied; run"]),
     ],
 )  # fmt: skip
 def test_a_disk_that_fails_is_named_and_the_next_command_starts_over(
-    tmp_path: Path, owner: Any, name: str, error: Exception, words: list[str]
+    tmp_path: Path, name: str, error: Exception, words: list[str]
 ) -> None:
     layout = layout_of(tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(owner, name, Mock(side_effect=error))
+        patch.setattr(pl.DataFrame, name, Mock(side_effect=error))
         with refusal(DataError, *words), prepared(layout):
             pass
     with prepared(layout) as made:

@@ -14,10 +14,10 @@ from event_files import log, moments, refused, rows
 
 from harness.config.splits import LastNSplit
 from harness.core.errors import DataError, UsageError
-from harness.data import attributes, database_source, loading
-from harness.data.layout import AttributeTable, Table
+from harness.data import attributes, loading
+from harness.data.layout import AttributeTable
 from harness.data.loading import load
-from harness.data.table_files import sources
+from harness.data.sources import database
 from harness.protocol.task import refuse_rows_without_order
 
 UUID = "00000000-0000-0000-0000-000000000001"
@@ -50,7 +50,7 @@ def duckdb_of(folder: Path, user: str, time: str = "TIMESTAMP '1970-01-02'") -> 
 def test_events_of_tables_and_views_and_of_names_with_quotes(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_source, "ROWS", 2)  # of three
+    monkeypatch.setattr(database, "ROWS", 2)  # of three
     name = write(
         tmp_path,
         kind,
@@ -126,7 +126,7 @@ def test_values_of_sqlite_that_keep_no_ids_apart(tmp_path: Path, value: str, hel
     words = f'row 4, column "item": found {held}, which cannot tell ids apart; write ids as text'
     refused(tmp_path, f"{name}::log: {words}", events=f"{name}::log")
     with refusal(DataError, words):
-        attributes.read(AttributeTable(Table(tmp_path / f"{name}::log"), id="item"))
+        attributes.read(AttributeTable(tmp_path / f"{name}::log", id="item"))
 
 
 def test_values_of_sqlite_have_types_of_their_own(tmp_path: Path) -> None:
@@ -183,10 +183,11 @@ def test_nothing_is_written_or_unlocked(tmp_path: Path, kind: str) -> None:
     statements = ["DROP TABLE log", "INSERT INTO log VALUES ('a', 1, '')"]
     if kind == "duckdb":
         statements += [f"ATTACH '{tmp_path / 'new.db'}' AS x", "SET enable_external_access = true"]
-    source: Any
-    (source,) = sources(Table(tmp_path / f"{name}::log"))
     for statement in statements:
-        with refusal(DataError, "cannot be read by"), source.connected() as connection:
+        with (
+            refusal(DataError, "cannot be read by"),
+            database.connected(tmp_path / name, Path("log")) as connection,
+        ):
             connection.execute(statement)
     assert (tmp_path / name).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [name]
@@ -211,7 +212,7 @@ def test_how_to_install_duckdb_is_said(tmp_path: Path, monkeypatch: pytest.Monke
 @KINDS
 def test_attributes_of_a_table(tmp_path: Path, kind: str) -> None:
     people = "CREATE TABLE users AS SELECT 'ann' AS \"user\", 31 AS age, NULL AS x"
-    table = Table(tmp_path / f"{write(tmp_path, kind, people)}::users")
+    table = tmp_path / f"{write(tmp_path, kind, people)}::users"
     assert attributes.read(AttributeTable(table, id="user")).rows() == [("ann", "31", None)]
 
 

@@ -53,15 +53,16 @@ def test_types_and_values_are_those_of_their_columns(tmp_path: Path) -> None:
 @ALL
 def test_rows_that_are_left_out_are_counted(tmp_path: Path, events: str) -> None:
     cases: list[tuple[Any, list[str], str]] = [
-        ({"event": ["sale", "cart"]}, ["b", "a"], "event = sale or cart"),
-        ({"event": {"not": ["view", "x"]}}, ["b", "a"], "event is not view or x"),
-        ({"stars": {"min": 0, "max": 1}}, ["a", "a"], "0 <= stars <= 1"),
-        ({"stars": {"max": 0.5}, "event": ["cart"]}, ["a"], "event = cart, stars <= 0.5"),
-        ({"stars": {"above": 0, "max": 4.5}}, ["a", "b"], "0 < stars <= 4.5"),
-        ({"stars": {"above": 0}}, ["a", "b"], "stars > 0"),
-        ({"time": {"max": date(2020, 1, 2)}}, ["a", "b"], "time <= 2020-01-02"),
+        ({"event": ["sale", "cart"]}, ["b", "a"], 'event = ["sale", "cart"]'),
+        ({"event": {"not": ["view", "x"]}}, ["b", "a"], 'event = { not = ["view", "x"] }'),
+        ({"stars": {"min": 0, "max": 1}}, ["a", "a"], "stars = { min = 0, max = 1 }"),
+        ({"stars": {"max": 0.5}, "event": ["cart"]}, ["a"],
+         'event = ["cart"], stars = { max = 0.5 }'),
+        ({"stars": {"above": 0, "max": 4.5}}, ["a", "b"], "stars = { above = 0, max = 4.5 }"),
+        ({"stars": {"above": 0}}, ["a", "b"], "stars = { above = 0 }"),
+        ({"time": {"max": date(2020, 1, 2)}}, ["a", "b"], "time = { max = 2020-01-02 }"),
         ({"time": {"min": datetime(2020, 1, 2), "max": datetime(2020, 1, 2, 12, tzinfo=UTC)}},
-         ["b"], "2020-01-02 <= time <= 2020-01-02 12:00:00"),
+         ["b"], "time = { min = 2020-01-02, max = 2020-01-02 12:00:00 }"),
     ]  # fmt: skip
     for where, items, note in cases:
         data = read(tmp_path, where=where, events=events)
@@ -142,7 +143,9 @@ def test_dates_bound_times_however_these_are_written(
         keys = {"events": events, "time_format": time_format}
         day = date(2020, 1, 1)
         assert len(read(tmp_path, where={"time": {"min": day, "max": day}}, **keys).events) == 1
-        with refusal(DataError, "none of 1 row has time >= 2020-01-02; check [data] where"):
+        with refusal(
+            DataError, "none of 1 row has time = { min = 2020-01-02 }; check [data] where"
+        ):
             read(tmp_path, where={"time": {"min": date(2020, 1, 2)}}, **keys)
 
 
@@ -230,7 +233,7 @@ def test_what_was_meant(tmp_path: Path, events: str) -> None:
         ({"stars": {"min": 9}}, 'column "stars" holds 1, 4.5, -2, 0'),
         ({"event": "cart", "user": "ANN"}, 'column "user" holds ann, bob; did you mean "ann"?'),
         ({"event": "cart", "user": "ann"},
-         "none of 4 rows has event = cart, user = ann; check [data] where"),
+         'none of 4 rows has event = ["cart"], user = ["ann"]; check [data] where'),
     ):  # fmt: skip
         with pytest.raises(DataError) as raised:
             read(tmp_path, inferred=False, where=where, events=events)

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from harness.data.dataset import DAY_US, TIME, Events
+from harness.data.dataset import DAY_US, Events
 from harness.data.loading import sorted_ids
-from harness.data.ordering import Pieces, merged
+from harness.data.ordering import merged
 
 
 def log() -> Events:
@@ -77,18 +77,6 @@ def test_ids_are_ordered_by_their_bytes() -> None:
         assert index.gather(places).to_list() == ids
 
 
-@pytest.mark.parametrize(("size", "lengths"), [(1, [1] * 5), (2, [1, 2, 2]), (10, [5])])
-def test_pieces_hold_all_events(size: int, lengths: list[int]) -> None:
-    """The last comes first."""
-    pieces = Pieces(size)
-    for times in (np.array([1, 2, 3]), np.array([4, 5])):
-        pieces.add({"user": times.astype(np.int32), "item": times, TIME: -times})
-    result = list(pieces.events())
-    assert [len(piece) for piece in result] == lengths
-    events = [event for piece in result for event in zip(piece.user, piece.time, strict=True)]
-    assert sorted(events) == [(n, -n) for n in range(1, 6)]
-
-
 USER = np.array([1, 0, 1, 0, 1], np.int32)
 ITEM = np.array([2, 0, 1, 1, 0], np.int32)
 DAYS = np.array([3, 9, 3, 2, 1])
@@ -125,3 +113,18 @@ def test_times_are_kept_to_the_microsecond(unit: int, before: int) -> None:
     """Days, seconds and microseconds are packed in fewer bits or in more."""
     result = in_order(1, (DAYS - before) * unit, [0, 1])
     assert result.time.tolist() == [unit * (day - before) for day in (2, 9, 1, 3, 3)]
+
+
+@pytest.mark.parametrize("last", [7, 1 << 62])  # which fit into one number with the rest, or not
+def test_equal_events_are_ordered_by_row_and_then_by_value(last: int) -> None:
+    user, item = np.zeros(4, np.int32), np.array([2, 0, 2, 0], np.int32)
+    time, kind = np.array([last, 1, last, 1]), np.array([1, 1, 1, 0], np.uint8)
+    row, value = np.array([9, 4, 9, 5]), np.array([2.5, 0.0, -1.0, 2.5])
+    events = Events(user, item, time, kind, row, value)
+    users, items = np.arange(1, dtype=np.int32), np.arange(3, dtype=np.int32)
+    result = merged([events], users, items, 2)
+    assert result.time.tolist() == [1, 1, last, last]
+    assert (result.item.tolist(), result.kind.tolist()) == ([0, 0, 2, 2], [0, 1, 1, 1])
+    assert result.row is not None
+    assert result.value is not None
+    assert (result.row.tolist(), result.value.tolist()) == ([5, 4, 9, 9], [2.5, 0.0, -1.0, 2.5])

@@ -11,11 +11,13 @@ from conftest import refusal
 from event_files import log, refused, rows
 
 from harness.core.errors import DataError
-from harness.data import attributes, json_source
+from harness.data import attributes
 from harness.data.layout import AttributeTable, Table
-from harness.data.lists import ParquetLists
 from harness.data.loading import load
+from harness.data.source import Wanted
+from harness.data.sources import lists, parquet
 from harness.data.table_files import sources
+from harness.delimited import blocks
 
 DAY = 86_400_000
 OTTO = {"user": "session", "item": "aid", "time": "ts", "time_format": "epoch_ms", "rows": "events"}
@@ -110,7 +112,7 @@ def test_faults(
 ) -> None:
     name = lines(tmp_path, objects)
     for size in (10, 1 << 22):
-        monkeypatch.setattr(json_source, "SIZE", size)
+        monkeypatch.setattr(blocks, "SIZE", size)
         refused(tmp_path, words, events=name, **keys)
 
 
@@ -129,8 +131,8 @@ def test_lists_are_in_json_lines_and_parquet_alone(tmp_path: Path) -> None:
 
 
 def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_source, "LONGEST", 100)
-    monkeypatch.setattr(json_source, "SIZE", 50)
+    monkeypatch.setattr(blocks, "LONGEST", 100)
+    monkeypatch.setattr(blocks, "SIZE", 50)
     name = lines(tmp_path, [GOOD, GOOD | {"note": "x" * 200}])
     refused(
         tmp_path, "log.jsonl: a line is longer than 100 bytes; check the line ends", events=name
@@ -142,7 +144,7 @@ def test_a_column_of_the_table_keeps_what_is_written(tmp_path: Path, text: str) 
     """Whatever stands in other lines: of 1 and 2.5 the first is no 1.0."""
     objects = ['{"item": "x", "note": 1}\n', f'{{"item": "y", "note": {text}}}\n']
     objects.append('{"item": "z", "note": 2.5}\n')
-    table = AttributeTable(Table(tmp_path / lines(tmp_path, objects)), id="item")
+    table = AttributeTable(tmp_path / lines(tmp_path, objects), id="item")
     expected = {"null": None, '"a"': "a"}.get(text, text)
     assert attributes.read(table)["note"].to_list() == ["1", expected, "2.5"]
 
@@ -154,14 +156,17 @@ def test_folders_name_columns_of_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("n_rows", "n_events"), [(2, 2), (100, 1)])
-def test_lists_are_cut_where_they_are_many(tmp_path: Path, n_rows: int, n_events: int) -> None:
+def test_lists_are_cut_where_they_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_rows: int, n_events: int
+) -> None:
     """Of nine rows with 0, 1, 2, 3, 0, … elements each."""
     frame = pl.DataFrame({"user": range(9), "item": [[str(n)] * (n % 4) for n in range(9)]})
     frame.write_parquet(tmp_path / "log.parquet")
-    source: Any
+    monkeypatch.setattr(parquet, "LIST_ROWS", n_rows)
+    monkeypatch.setattr(lists, "EVENTS", n_events)
     (source,) = sources(Table(tmp_path / "log.parquet", rows=("item",)))
-    pieces = list(ParquetLists(source.file, n_rows, n_events).pieces(["user", "item"]))
-    assert max(len(piece.frame) for piece in pieces) <= max(n_events, 3)
+    pieces = [rows.frame for rows in source.rows(Wanted(["user", "item"]))]
+    assert max(map(len, pieces)) <= max(n_events, 3)
     assert len(pieces) > 1
     expected = [(n, str(n)) for n in range(9) for _ in range(n % 4)]
-    assert [row for piece in pieces for row in piece.frame.rows()] == expected
+    assert [row for piece in pieces for row in piece.rows()] == expected

@@ -66,7 +66,7 @@ def test_files_as_they_are_published(tmp_path: Path, name: str) -> None:
         check_layout(BUILT_IN[name], folder)
     if name in ("ml-100k", "ml-1m"):
         table: Any = BUILT_IN[name].within(tmp_path).items
-        (source,) = sources(table.table)
+        (source,) = sources(table)
         assert "Misérables, Les (1995)" in source.whole()["title"].to_list()
 
 
@@ -124,8 +124,9 @@ def test_times_may_be_written_otherwise_in_every_layout(tmp_path: Path) -> None:
     files = {path.stem: path.read_text() for path in (PUBLISHED / "ponpare").iterdir()}
     day = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
     turned = {stem: day.sub(r"\3.\2.\1", text) for stem, text in files.items()}
-    layout = published(tmp_path, "ponpare", **turned).with_times("%d.%m.%Y %H:%M:%S")
-    shown_from = load(layout).shown_from
+    published(tmp_path, "ponpare", **turned)
+    data = {"layout": "ponpare", "path": ".", "time_format": "%d.%m.%Y %H:%M:%S"}
+    shown_from = load(config_.parse(small.values() | {"data": data}, tmp_path).layout()).shown_from
     assert shown_from is not None
     # From noon of 2012-05-30 and of 2012-06-02.
     assert shown_from.tolist()[:2] == [1_338_379_200_000_000, 1_338_638_400_000_000]
@@ -162,19 +163,20 @@ def but(old: str, new: str) -> str:
         ("shop = 3", 'shops has no layout "Shop"; did you mean "shop"?'),
         ("Shop = 3", "is int; expected a harness.layouts.Layout"),
         ("def Shop():\n    raise ValueError('no shop')", "cannot be made: ValueError: no shop"),
-        (but('"what"', "5"), "sales.txt: item is 5; expected a column"),
-        (EMPTY.format("()"), "events is (); expected a tuple of events(…)"),
-        (EMPTY.format("('sales.txt',)"), "events holds 'sales.txt'; expected events(…)"),
-        (but("%d.%m.%Y", "german"), "sales.txt: time_format = 'german' is not a format; allowed: "
+        (but('user="who"', 'users="who"'), "sales.txt: user is missing"),
+        (but('"what"', "5"), "sales.txt: item is 5; expected a valid string"),
+        (EMPTY.format("()"), "shop: events is []; Tuple should have at least 1 item"),
+        (EMPTY.format("('sales.txt',)"), "shop: events is 'sales.txt'; expected a dict"),
+        (but("%d.%m.%Y", "german"), "sales.txt: time_format is 'german'; allowed: "
                                     "iso"),
         (but('"what"', '"who"'), 'sales.txt: user and item are both the column "who"'),
-        (but('"shop"', '"shop", candidates="all"'), "candidates is 'all'; allowed: catalogue, sh"),
+        (but('"shop"', '"shop", candidates="all"'), "candidates is 'all'; expected 'catalogue', "),
         (but('"shop"', '"shop", candidates="catalogue"'),
          'candidates is "catalogue", which needs items=attributes(…)'),
         (but('time="at"', "time=None"), "sales.txt: time is None; expected a column"),
-        (but('";"', '""'), "sales.txt: separator: found '', expected one character"),
+        (but('";"', '""'), "sales.txt: separator is ''; expected one character"),
         (but('"sale"', '"sale", where="paid"'), "where is 'paid'; expected columns and their v"),
-        (but('"shop"', '"shop", items="items.csv"'), "items is 'items.csv'; expected attributes("),
+        (but('"shop"', '"shop", items="items.csv"'), "shop: items is 'items.csv'; expected a dic"),
     ],
 )  # fmt: skip
 def test_what_breaks_the_contract(tmp_path: Path, module: str, words: str) -> None:

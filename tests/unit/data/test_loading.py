@@ -72,7 +72,7 @@ def test_the_second_call_reads_no_file(folder: Path, monkeypatch: pytest.MonkeyP
     again, kept = read(folder)
     assert kept
     assert_equal(made, again)
-    assert again.notes == ("log.csv: 1 of 3 rows left out (kept: stars >= 2)",)
+    assert again.notes == ("log.csv: 1 of 3 rows left out (kept: stars = { min = 2 })",)
     assert again.item_ids.to_list() == ["a", "b", "c"]
     for data in (made, again):
         with pytest.raises(ValueError, match="read-only"):

@@ -112,7 +112,7 @@ def test_faults_in_such_folders(tmp_path: Path, name: str, content: str, words: 
 
 def test_tables_of_users_lie_in_such_folders(tmp_path: Path) -> None:
     write(tmp_path, {"users/town=here/0.csv": "user\na\n", "users/town=there/0.csv": "user\nb\n"})
-    table = AttributeTable(Table(tmp_path / "users"), id="user")
+    table = AttributeTable(tmp_path / "users", id="user")
     assert attributes.read(table).rows() == [("a", "here"), ("b", "there")]
 
 

@@ -34,7 +34,7 @@ def notes(folder: Path, log: str, **data: Any) -> tuple[str, ...]:
     """Return what is noted of a log in memory; in buckets it must be the same."""
     layout = small.config(folder, log=log, data=data).layout()
     with small.in_buckets(4), prepared(layout, kept=False) as made:
-        in_buckets = made.empty().notes
+        in_buckets = made.shared.notes
     found = load(layout).notes
     assert found == in_buckets
     return found
@@ -169,7 +169,7 @@ def test_rows_that_may_be_no_hits_are_noted_with_what_leaves_them_out(
         return
     (note,) = notes(tmp_path, log, events=f"log.{form}", where=where_of(note))
     assert note.startswith(f"log.{form}: {left_out} of ")
-    assert note.endswith(f"left out (kept: {column} > 0 unless empty)")
+    assert note.endswith(f"left out (kept: {column} = {{ empty = true, above = 0 }})")
 
 
 def test_event_types_that_the_config_does_not_name_are_noted(tmp_path: Path) -> None:

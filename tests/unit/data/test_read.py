@@ -14,7 +14,6 @@ from event_files import events, log, refused, rows
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
 from harness.data import attributes
-from harness.data.layout import Layout
 from harness.data.layout import attributes as layout_attributes
 from harness.data.layouts import BUILT_IN
 from harness.data.loading import load
@@ -108,7 +107,7 @@ def test_a_part_below_a_bound_and_all_parts_below_it(tmp_path: Path) -> None:
         part = f"user,item,time,rating\n{name},x,1970-01-01,{stars}\n"
         small.write(tmp_path, {f"parts/{name}.csv": part})
     assert rows(log(tmp_path, "parts", where={"rating": {"min": 4}})) == [("a", "x", 0)]
-    with refusal(DataError, "none of 2 rows has rating >= 6"):
+    with refusal(DataError, "none of 2 rows has rating = { min = 6 }"):
         load(log(tmp_path, "parts", where={"rating": {"min": 6}}))
 
 
@@ -174,8 +173,8 @@ def test_keys_of_a_table_are_checked(tmp_path: Path) -> None:
         ({"id": "x"}, '[data] needs the key "items.file", which is missing'),
         ({"file": "a", "encoding": "latin1"}, "encoding = 'latin1'; did you mean \"latin-1\"?"),
         (5, "[data] items: found 5; expected keys with values"),
-        (ITEMS | {"separator": '"'}, "items.separator: found '\"', expected one character"),
-        (ITEMS | {"escape": "\\"}, "items.separator: found '::'; escape needs a separator of"),
+        (ITEMS | {"separator": '"'}, "items.separator is '\"'; expected one character"),
+        (ITEMS | {"escape": "\\"}, "items.separator is '::'; escape needs a separator of"),
         (
             ITEMS | {"header": []},
             "items.header: a file without a header line needs its column names",
@@ -208,10 +207,10 @@ def test_a_table_is_told_where_it_is_declared(tmp_path: Path, items: Any, words:
 
 def test_a_table_of_a_layout_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "movies.csv").write_bytes(b"item,title\n1,Caf\xe9\n")
-    layout: Any = Layout("own", (), items=layout_attributes("movies.csv", id="item"))
+    table = layout_attributes("movies.csv", id="item")
     words = 'set encoding = "latin-1" or "cp1252" in events(…) or attributes(…) of your lay'
     with refusal(DataError, words):
-        attributes.read(layout.within(tmp_path).items)
+        attributes.read(table.placed(tmp_path))
 
 
 NAMES = "user,item,time\nzoé,ä€,1970-01-01\n"

@@ -11,8 +11,10 @@ import pytest
 from conftest import ROOT, refusal
 
 from harness.core.errors import UsageError
-from harness.data.synthetic import DEFAULTS, SAMPLES, synthesise
+from harness.data.synthetic import DEFAULTS, synthesise
 
+SAMPLES = {"data/hm-sample": ("hm", 0), "data/ponpare-sample": ("ponpare", 1)}
+"""Layout and seed of the committed samples; their sizes are the defaults."""
 SMALL = {"users": 60, "items": 40, "events": 700}
 
 HEADERS = json.loads((ROOT / "tests" / "files" / "competition_headers.json").read_text())

@@ -19,8 +19,8 @@ from harness.core.errors import DataError, UsageError
 from harness.data import times
 from harness.data.layout import Table
 from harness.data.loading import load
+from harness.data.sources.text import FORMS
 from harness.data.table_files import sources
-from harness.data.text_source import FORMS
 from harness.delimited import blocks
 
 EPOCH = datetime(1970, 1, 1)
@@ -196,7 +196,7 @@ def test_lines_and_quotes(
 def test_lines_that_are_left_out_are_counted(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text(THREE + "a\na,x,1970-01-01\na,x,,,\n,x,1970-01-01\n")
     data = load(log(tmp_path, bad_lines="drop", where={"user": {"empty": False}}))
-    kept = "kept: whole lines, user is not empty"
+    kept = "kept: whole lines, user = { empty = false }"
     assert data.notes == (f"log.csv: 3 of 4 rows left out ({kept})",)
 
 
@@ -215,8 +215,8 @@ def test_byte_order_marks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("separator", ['"', "\r", "", '";', "\n\n", "a\x00", ":" * 9])
 def test_what_ends_lines_and_quotes_separates_no_fields(tmp_path: Path, separator: str) -> None:
-    with refusal(UsageError, f"[data] separator: found {separator!r}, expected one character"):
-        log(tmp_path, separator=separator)
+    with refusal(UsageError, f"[data] separator is {separator!r}; expected one character"):
+        small.config(tmp_path, data={"separator": separator})
 
 
 EXCEL = "sep=;\nuser;item;time\na;x;2020-01-01\n"
@@ -289,7 +289,7 @@ def test_blocks_count_lines_and_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
         events(tmp_path, HEADER + rows + "a,x,never,n\n")
     (tmp_path / "log.csv").write_text(HEADER + rows)
     (table,) = log(tmp_path).events
-    (source,) = sources(table.table)
+    (source,) = sources(table)
     batches = source.events(replace(table, numbered=True), blocks.secret())
     assert [row for batch in batches for row in batch.row] == list(range(40))
 

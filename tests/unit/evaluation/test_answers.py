@@ -84,13 +84,13 @@ DROP = {"seen_items": "drop"}
 def lists(folder: Path, *models: Any, repeat: int = 0, **sections: Any) -> list[list[int]]:
     """Return the last model's lists, of positions of candidates, for every evaluated user."""
     small.write(folder, {"plugged.py": LATEST_FIRST + BROKEN})
-    settings, found = small.config(folder, *models, **sections), []
+    settings, items = small.config(folder, *models, **sections), []
     task, names = make_task(settings), [model["name"] for model in models]
     made = Factories(settings).make(names, repeat)
     for name in names:
-        own = answers.fitted(name, made[name], task)
-        found = answers.recommend(name, own, task, repeat).items.tolist()
-    return found
+        model = answers.fitted(name, made[name], task)
+        items = answers.recommend(name, model, task, repeat).items.tolist()
+    return items
 
 
 def test_a_strangers_model_obeys_exclude(tmp_path: Path) -> None:

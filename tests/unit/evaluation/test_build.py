@@ -77,11 +77,11 @@ def test_only_the_parts_that_are_needed_are_made_and_parts_alone_kept(tmp_path: 
 
 def test_another_train_is_learnt_anew(tmp_path: Path) -> None:
     made = shared(tmp_path, WHOLE, part("one"))
-    one = made["one"]
-    assert one.fit(TRAIN).fit(TRAIN) is one
-    assert made["whole"].fit(TRAIN).models_ == [one]
+    shared_model = made["one"]
+    assert shared_model.fit(TRAIN).fit(TRAIN) is shared_model
+    assert made["whole"].fit(TRAIN).models_ == [shared_model]
     assert count(tmp_path, "fit") == 1
-    one.fit(testing.example_train()).fit(TRAIN)
+    shared_model.fit(testing.example_train()).fit(TRAIN)
     assert count(tmp_path, "fit") == 3
 
 
@@ -97,14 +97,14 @@ def test_a_copy_is_made_anew_and_knows_nothing(tmp_path: Path) -> None:
 
 def test_a_part_learns_in_parts_once_and_is_told_of_users_once(tmp_path: Path) -> None:
     made = shared(tmp_path, WHOLE, part("one", "InParts"), fill("more", "one"))
-    given, parts = without_events(TRAIN), testing.parts_of(TRAIN, np.array([0, 1, 0, 1, 1, 0]))
+    empty, parts = without_events(TRAIN), testing.parts_of(TRAIN, np.array([0, 1, 0, 1, 1, 0]))
     for _ in range(2):
-        steps = [guard.fit_steps(name, model, given) for name, model in made.items()]
+        steps = [guard.fit_steps(name, model, empty) for name, model in made.items()]
         fit_all(steps, of_parts(lambda: parts))
     assert (count(tmp_path, "begun"), count(tmp_path, "learnt 11")) == (1, 1)
-    for number, own in enumerate([parts[0], parts[1], parts[0]], start=1):
+    for number, train in enumerate([parts[0], parts[1], parts[0]], start=1):
         for model in made.values():
-            assert model.for_users(own) is model
+            assert model.for_users(train) is model
         assert count(tmp_path, "told") == number
     fit_all([made["whole"].fit_steps(without_events(TRAIN))], of_parts(lambda: parts))
     assert count(tmp_path, "begun") == 2, "other data are learnt anew"
@@ -112,10 +112,10 @@ def test_a_part_learns_in_parts_once_and_is_told_of_users_once(tmp_path: Path) -
 
 def test_a_part_that_fails_in_parts_is_named_and_has_learnt_nothing(tmp_path: Path) -> None:
     whole = shared(tmp_path, WHOLE, part("one", "RaisesInParts"))["whole"]
-    given, parts = without_events(TRAIN), testing.parts_of(TRAIN, np.array([0, 0, 0, 0, 0, 1]))
+    empty, parts = without_events(TRAIN), testing.parts_of(TRAIN, np.array([0, 0, 0, 0, 0, 1]))
     for _ in range(2):
         with refusal(HarnessError, '"one" raised in fit_steps: ZeroDivisionError'):
-            fit_all([guard.fit_steps("whole", whole, given)], of_parts(lambda: parts))
+            fit_all([guard.fit_steps("whole", whole, empty)], of_parts(lambda: parts))
 
 
 FAILS = {
@@ -134,11 +134,11 @@ def test_a_part_that_fails_is_named(tmp_path: Path, kind: str) -> None:
 
 
 def test_what_takes_no_parts_or_has_none_is_refused(tmp_path: Path) -> None:
-    told = 'model "popular": baselines.popular:Popular has no parameter "models"; '
-    with refusal(UsageError, told):
+    words = 'model "popular": baselines.popular:Popular has no parameter "models"; '
+    with refusal(UsageError, words):
         shared(tmp_path, small.POPULAR | {"of": ["one"]}, part("one"))
-    told = 'model "whole": baselines.fill:Fill combines other models; name them in of'
-    with refusal(UsageError, told):
+    words = 'model "whole": baselines.fill:Fill combines other models; name them in of'
+    with refusal(UsageError, words):
         shared(tmp_path, {"name": "whole", "use": "baselines.fill:Fill"})
 
 

@@ -51,11 +51,11 @@ def finished(config: Config, keep: bool = False, **keywords: Any) -> Finished:
 
 def test_what_is_kept_is_taken(tmp_path: Path) -> None:
     assert finished(config(tmp_path), keep=True).unkept == {}
-    own = finished(config(tmp_path))
-    assert [*own.answers] == ["popular"]
-    (one, other), seconds, _ = own.answers["popular"](make_task(config(tmp_path)))
-    assert one.lists.items.tolist() == other.lists.items.tolist() == LISTS.tolist()
-    assert (one.drawn, one.left_out, one.refusal) == (True, None, None)
+    models = finished(config(tmp_path))
+    assert [*models.answers] == ["popular"]
+    (first, other), seconds, _ = models.answers["popular"](make_task(config(tmp_path)))
+    assert first.lists.items.tolist() == other.lists.items.tolist() == LISTS.tolist()
+    assert (first.drawn, first.left_out, first.refusal) == (True, None, None)
     assert other.left_out is not None
     assert other.left_out.items.tolist() == LISTS.tolist()
     assert (other.drawn, other.notes, other.refusal, other.changes) == (False, (), "no", "x")
@@ -65,12 +65,12 @@ def test_what_is_kept_is_taken(tmp_path: Path) -> None:
 
 def test_answers_for_other_users_are_refused(tmp_path: Path) -> None:
     finished(config(tmp_path), keep=True)
-    own = finished(config(tmp_path))
+    models = finished(config(tmp_path))
     fewer = make_task(small.config(tmp_path, log=small.LOG.replace("cid,a,2020-01-08\n", "")))
     with refusal(
         DataError, 'model "popular"', "from another evaluation set; evaluate it again with --fr"
     ):
-        own.answers["popular"](fewer)
+        models.answers["popular"](fewer)
 
 
 @pytest.mark.parametrize("name", ["lists-0.npy", "meta.json"])
@@ -102,8 +102,8 @@ def test_data_that_was_written_just_now_keeps_nothing_and_that_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "1000")
-    told = f"{tmp_path}/log.csv was written less than 1000 seconds before"
-    assert finished(config(tmp_path), keep=True).unkept == {"popular": told}
+    reason = f"{tmp_path}/log.csv was written less than 1000 seconds before"
+    assert finished(config(tmp_path), keep=True).unkept == {"popular": reason}
 
 
 def test_equal_names_in_other_folders_are_other_files(

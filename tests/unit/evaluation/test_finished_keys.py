@@ -51,8 +51,8 @@ def test_a_model_is_the_same_whatever_else_is_asked(tmp_path: Path) -> None:
 def test_values_that_json_writes_alike_are_other_parameters(tmp_path: Path) -> None:
     day = datetime.date(2020, 1, 1)
     values = [math.inf, math.nan, day, "2020-01-01", 1, 1.0, True, "1"]
-    found = [entry(tmp_path, x=value) for value in values]
-    assert len(set(found)) == len(values)
+    entries = [entry(tmp_path, x=value) for value in values]
+    assert len(set(entries)) == len(values)
     assert entry(tmp_path, x=1, y=2) == entry(tmp_path, y=2, x=1) != entry(tmp_path, x=2, y=1)
 
 

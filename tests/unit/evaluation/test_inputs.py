@@ -34,13 +34,13 @@ class Needs(First):
         self.depth = depth
 
 
-def lists(model: Any, **others: Any) -> list[str]:
+def lists(model: Any, **more: Any) -> list[str]:
     """Return the lists that a model answers ann, bob and cid, in letters."""
-    keywords = {"events": EVENTS, "split": DAY, "evaluation": {"k": 2}} | others
+    keywords = {"events": EVENTS, "split": DAY, "evaluation": {"k": 2}} | more
     config, _ = config_of(None, keywords, {"m": model})
     task, made = make_task(config), Factories(config).make(["m"])["m"]
-    own = fitted("m", made, task)
-    answers = ask("m", own, task, 0, left_out=False)
+    fitted_model = fitted("m", made, task)
+    answers = ask("m", fitted_model, task, 0, left_out=False)
     return ["".join(ids) for ids in ids_of(answers.lists, task.evaluation_set.candidate_ids)]
 
 

@@ -39,8 +39,8 @@ def config(folder: Path, text: str, log: str = LOG) -> Config:
 def answered(settings: Config) -> tuple[tuple[str, ...], list[list[str]]]:
     """Return notes on a file, and its lists of ids; "" of an item that nobody knows."""
     task, model = make_task(settings), PrecomputedLists("m", settings)
-    found = ask("m", model, task, 0, left_out=False)
-    return found.notes, ids_of(found.lists, task.evaluation_set.candidate_ids).to_list()
+    answer = ask("m", model, task, 0, left_out=False)
+    return answer.notes, ids_of(answer.lists, task.evaluation_set.candidate_ids).to_list()
 
 
 def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
@@ -48,8 +48,8 @@ def test_items_that_cannot_hit_use_their_places(tmp_path: Path) -> None:
     text = "user,items\nann,zzz new b\nbob,b a a\ncid,new zzz c\n"
     notes, lists = answered(config(tmp_path, text))
     assert lists == [["", "new", "b"], ["b", "a", "a"], ["new", "", "c"]]
-    told = 'model "m": 4 positions have items that are not candidates, so they cannot hit'
-    assert notes == (told, 'model "m": SUB303 "a" is already in the list')
+    note = 'model "m": 4 positions have items that are not candidates, so they cannot hit'
+    assert notes == (note, 'model "m": SUB303 "a" is already in the list')
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,14 @@ def test_a_part_answers_with_candidates_that_may_be_listed(tmp_path: Path) -> No
     model = PrecomputedLists("m", settings).fit(task.train)
 
     def lists(*seen: str) -> list[str]:
-        exclude = csr_array([[item in own for item in ids] for own in seen]) if seen else None
+        exclude = (
+            csr_array([[item in user_items for item in ids] for user_items in seen])
+            if seen
+            else None
+        )
         draws = Draws(0, 0, lambda: task.hashes)
-        found = model.recommend(task.evaluation_set.users, 3, draws, exclude)
-        return ["".join(ids[at] for at in row if at >= 0) for row in found]
+        positions = model.recommend(task.evaluation_set.users, 3, draws, exclude)
+        return ["".join(ids[position] for position in row if position >= 0) for row in positions]
 
     assert lists() == ["ac", "ba", ""]
     assert lists("a", "bc", "b") == ["c", "a", ""]
@@ -113,6 +117,6 @@ def test_a_file_with_errors_is_refused_as_score_refuses_it(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["mates.csv", ".", "no\0name", "x" * 5000])
 def test_a_missing_file_is_told(tmp_path: Path, name: str) -> None:
     settings = small.config(tmp_path, {"name": "m", "lists": name})
-    told = f'model "m": no file {tmp_path / name}; paths start at the config\'s folder'
-    with refusal(UsageError, told):
+    words = f'model "m": no file {tmp_path / name}; paths start at the config\'s folder'
+    with refusal(UsageError, words):
         PrecomputedLists("m", settings)

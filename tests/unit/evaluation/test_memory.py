@@ -92,10 +92,10 @@ def test_jobs_are_a_whole_number(jobs: Any) -> None:
 def test_each_process_needs_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Of 0.3 GB for a small log and 1.5 for a model: 4 GB have room for two."""
     layouts = [small.config(tmp_path).layout()]
-    two, one = (memory.Limit(n * 10**9, f"{n} GB is free") for n in (4, 1))
-    assert processes(2, layouts, two) == 2
+    wide, narrow = (memory.Limit(n * 10**9, f"{n} GB is free") for n in (4, 1))
+    assert processes(2, layouts, wide) == 2
     assert not caplog.messages
-    assert (processes(3, layouts, two), processes(3, layouts, one)) == (2, 1)
+    assert (processes(3, layouts, wide), processes(3, layouts, narrow)) == (2, 1)
     assert processes(3, layouts, None) == 3
     assert caplog.messages == [
         "--jobs 3: 2 processes, as each needs about 1.8 GB of memory; 4 GB is free",

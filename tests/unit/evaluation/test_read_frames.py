@@ -41,9 +41,9 @@ def rows(events: Any, **sections: Any) -> list[tuple[str, str, str]]:
     """Return the rows that were read, as texts."""
     data = read(events, **sections).data
     users, items = data.user_ids.to_list(), data.item_ids.to_list()
-    columns = data.events.user.tolist(), data.events.item.tolist(), data.events.time.tolist()
-    days = np.datetime64("1970-01-01")
-    return [(users[u], items[i], str(days + t // DAY_US)) for u, i, t in zip(*columns, strict=True)]
+    days = np.datetime64("1970-01-01") + data.events.time // DAY_US
+    events = zip(data.events.user, data.events.item, days, strict=True)
+    return [(users[user], items[item], str(day)) for user, item, day in events]
 
 
 FORMS: dict[str, Callable[[], Any]] = {

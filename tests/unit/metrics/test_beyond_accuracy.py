@@ -119,7 +119,7 @@ def test_diversity_is_the_mean_over_all_pairs(lists: Lists, known: Any, k: int) 
         return sum(pairs) / max(1, len(pairs))
 
     schema = {"item": pl.String, "colour": pl.String, "size": pl.Float64}
-    table = pl.DataFrame([(item, *own) for item, own in known.items()], schema, orient="row")
+    table = pl.DataFrame([(item, *values) for item, values in known.items()], schema, orient="row")
     result = evaluate(lists, THREE, f"ILD@{k}", attributes=table, per_user=True)
     expected = [diversity(row) for _, row in sorted(lists.items())]
     assert result.iloc[:, 0].tolist() == pytest.approx(expected, abs=1e-12)

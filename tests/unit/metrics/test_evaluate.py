@@ -94,7 +94,7 @@ def test_lists_of_users_outside_are_counted_as_lists_and_have_no_candidates() ->
 
 
 @pytest.mark.parametrize(
-    ("metric", "given"),
+    ("metric", "options"),
     [
         ("MAP@3", {}),
         ("Novelty@3", {"train": pl.DataFrame({"user": ["ann"], "item": ["A"]})}),
@@ -102,12 +102,14 @@ def test_lists_of_users_outside_are_counted_as_lists_and_have_no_candidates() ->
         ("ILD@3", {"attributes": pl.DataFrame({"item": ["A"], "kind": ["x"]})}),
     ],
 )
-def test_items_that_are_written_otherwise_are_warned_of(metric: str, given: dict[str, Any]) -> None:
+def test_items_that_are_written_otherwise_are_warned_of(
+    metric: str, options: dict[str, Any]
+) -> None:
     text = "'A' here, 'a' there; are the ids written the same way"
-    for role in given:
+    for role in options:
         text = f"{role}: .*'A' here, 'a' in .* written the same way"
     with pytest.warns(UserWarning, match=text) as caught:
-        evaluate({"ann": ["a", "b"] if given else ["A"]}, {"ann": ["a"]}, metric, **given)
+        evaluate({"ann": ["a", "b"] if options else ["A"]}, {"ann": ["a"]}, metric, **options)
     assert [warning.filename for warning in caught] == [__file__]
 
 

@@ -22,17 +22,19 @@ NUMBERS = pd.DataFrame({"user": [1, 1, 2], "item": [1, 9, 3]})
 LOOKS = pl.DataFrame({"item": ["a", "b"], "colour": ["red", "blue"]})
 
 
-def evaluated(lists: Any = LISTS, truth: Any = TRUTH, metrics: Any = "MAP@3", **given: Any) -> None:
-    evaluate(lists, truth, metrics, **given)
+def evaluated(
+    lists: Any = LISTS, truth: Any = TRUTH, metrics: Any = "MAP@3", **options: Any
+) -> None:
+    evaluate(lists, truth, metrics, **options)
 
 
-def refused(kind: type[HarnessError], words: str, **given: Any) -> None:
+def refused(kind: type[HarnessError], words: str, **options: Any) -> None:
     """Check that an error begins with the first word, and holds the others."""
     with pytest.raises(kind) as refusal:
-        evaluated(**given)
-    text, (first, *others) = str(refusal.value), words.split("|")
+        evaluated(**options)
+    text, (first, *rest) = str(refusal.value), words.split("|")
     assert text.startswith(first)
-    assert [word for word in others if word not in text] == [], text
+    assert [word for word in rest if word not in text] == [], text
     assert "\n" not in text
 
 
@@ -251,9 +253,9 @@ USAGE: list[tuple[str, dict[str, Any]]] = [
 EVERY = [*((DataError, *row) for row in DATA), *((UsageError, *row) for row in USAGE)]
 
 
-@pytest.mark.parametrize(("kind", "words", "given"), EVERY)
-def test_what_cannot_be_read_or_asked_for(kind: Any, words: str, given: dict[str, Any]) -> None:
-    refused(kind, words, **given)
+@pytest.mark.parametrize(("kind", "words", "options"), EVERY)
+def test_what_cannot_be_read_or_asked_for(kind: Any, words: str, options: dict[str, Any]) -> None:
+    refused(kind, words, **options)
 
 
 @pytest.mark.parametrize("text", ["a b", "a,b", "a;b", "a|b", "['a', 'b']", '["a","b"]'])

@@ -47,8 +47,9 @@ def figures(lists: Any, truth: Any) -> dict[str, float]:
 @FEWER
 @given(known=evaluation_sets(rows))
 def test_values_lie_within_the_declared_range_and_their_mean_is_the_figure(known: Any) -> None:
-    each = evaluate(*known, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
-    result = figures(*known)
+    lists, truth = known
+    each = evaluate(lists, truth, OF_USERS, train=TRAIN, attributes=LOOKS, per_user=True)
+    result = figures(lists, truth)
     for name, value in [*each.melt().to_numpy().tolist(), *result.items()]:
         low, high = parse(name).definition.range
         assert low <= value <= high, name
@@ -60,8 +61,10 @@ def test_values_lie_within_the_declared_range_and_their_mean_is_the_figure(known
 @given(evaluation_set=evaluation_sets(rows), order=st.permutations(["ann", "bob", "cem"]))
 def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str]) -> None:
     lists, truth = evaluation_set
-    again = {user: lists[user] for user in order}, {user: truth[user] for user in reversed(order)}
-    assert figures(*again) == pytest.approx(figures(*evaluation_set), rel=0, abs=1e-12)
+    lists_again = {user: lists[user] for user in order}
+    truth_again = {user: truth[user] for user in reversed(order)}
+    again = figures(lists_again, truth_again)
+    assert again == pytest.approx(figures(lists, truth), rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize("column", ["rank", "score"])

@@ -169,13 +169,13 @@ def test_a_helper_counts_as_it_was_imported(
 ) -> None:
     """While an older text of it is in memory, its source is not known."""
     monkeypatch.syspath_prepend(tmp_path)
-    found = []
+    digests = []
     for first in (FIRST, FIRST.replace("1", "22"), FIRST):
         sys.modules.pop("helper_of_own", None)
         invalidate_caches()
-        found.append(digest(tmp_path, mine=HELPED, helper_of_own=first))
-    assert found[0] == found[2] != found[1]
-    assert None not in found
+        digests.append(digest(tmp_path, mine=HELPED, helper_of_own=first))
+    assert digests[0] == digests[2] != digests[1]
+    assert None not in digests
     os.utime(tmp_path / "helper_of_own.py", (4e9, 4e9))  # it was edited
     assert digest(tmp_path) is None
 
@@ -185,27 +185,27 @@ def test_of_an_installed_package_the_version_counts(
 ) -> None:
     site = tmp_path / "site-packages"
     monkeypatch.syspath_prepend(site)
-    found = []
+    digests = []
     for version in ("1.0", "1.1", "1.0"):
         info = f"Metadata-Version: 2.1\nName: own-shop\nVersion: {version}\n"
         shutil.rmtree(site, ignore_errors=True)
-        small.write(site, {"own_shop.py": EARLY + f"# {len(found)}\n"})
+        small.write(site, {"own_shop.py": EARLY + f"# {len(digests)}\n"})
         small.write(site / f"own_shop-{version}.dist-info", {"METADATA": info, "RECORD": RECORD})
         monkeypatch.delitem(sys.modules, "own_shop", raising=False)
         invalidate_caches()
         of_package = parse("own_shop:early@3", tmp_path).definition.digest
-        found.append((of_package, digest(tmp_path, mine="from own_shop import early\n")))
-    for one, other, again in zip(*found, strict=True):
-        assert one == again != other
-        assert one is not None
+        digests.append((of_package, digest(tmp_path, mine="from own_shop import early\n")))
+    for first, other, again in zip(*digests, strict=True):
+        assert first == again != other
+        assert first is not None
 
 
 def test_a_function_of_no_file_is_known_by_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
+    digests = []
     for number in ("2", "3", "2"):
-        of: dict[str, Any] = {"__name__": "__main__"}
-        exec(EARLY.replace("2", number), of)  # noqa: S102
-        monkeypatch.setattr(sys.modules["__main__"], "early", of["early"], raising=False)
-        found.append(parse("__main__:early@3").definition.digest)
-    assert found[0] == found[2] != found[1]
-    assert None not in found
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        exec(EARLY.replace("2", number), namespace)  # noqa: S102
+        monkeypatch.setattr(sys.modules["__main__"], "early", namespace["early"], raising=False)
+        digests.append(parse("__main__:early@3").definition.digest)
+    assert digests[0] == digests[2] != digests[1]
+    assert None not in digests

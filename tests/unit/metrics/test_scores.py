@@ -28,7 +28,9 @@ def test_repeats_are_rows_and_average_by_user_and_by_repeat() -> None:
     assert table.of_repeats(recall) == [0.75, 0.0]
     many = ScoreTable({recall: np.random.default_rng(3).random((19, 50))})
     alone = [ScoreTable({recall: many.values[recall][:, [user]]}) for user in range(50)]
-    assert many.of_users(recall).tolist() == [own.of_users(recall).item() for own in alone]
+    assert many.of_users(recall).tolist() == [
+        table_of_user.of_users(recall).item() for table_of_user in alone
+    ]
 
 
 @pytest.mark.parametrize(("threads", "block"), [(1, 2), (2, 1), (2, 3)])
@@ -58,9 +60,9 @@ def curve_of(name: str, *repeats: Recommendations) -> dict[int, float]:
     metric = parse(name)
     total: Sums = {}
     for user in range(3):
-        own = [Recommendations(repeat.items[user : user + 1]) for repeat in repeats]
+        rows = [Recommendations(repeat.items[user : user + 1]) for repeat in repeats]
         judgments = THREE.rows(user, user + 1)
-        total = add(total, curve_sums(own, judgments, score(own, judgments, (metric,)), metric))
+        total = add(total, curve_sums(rows, judgments, score(rows, judgments, (metric,)), metric))
     return curve(total, metric, users=3)
 
 

@@ -12,7 +12,7 @@ import small
 from conftest import refusal
 
 from harness.core.params import ParameterError
-from harness.data.layout import AttributeTable, Table
+from harness.data.layout import AttributeTable
 from harness.models.base import Train
 from harness.protocol.task import make_task
 from harness.testing import example_train
@@ -36,11 +36,11 @@ def test_the_matrix_counts_events() -> None:
 
 def test_a_file_may_have_its_ids_anywhere(tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("genre,id,price\nspa,a,1\n,b,2\n", encoding="utf-8")
-    table = AttributeTable(Table(tmp_path / "items.csv"), id="id")
+    table = AttributeTable(tmp_path / "items.csv", id="id")
     train = example_train()
-    found = replace(train, dataset=replace(train.dataset, items_table=table)).items_table
-    assert found.columns == ["id", "genre", "price"]
-    assert found.rows() == [("a", "spa", "1"), ("b", None, "2")]
+    items = replace(train, dataset=replace(train.dataset, items_table=table)).items_table
+    assert items.columns == ["id", "genre", "price"]
+    assert items.rows() == [("a", "spa", "1"), ("b", None, "2")]
 
 
 def test_items_have_counts() -> None:
@@ -142,7 +142,7 @@ def test_a_column_of_users_is_read_once(tmp_path: Path) -> None:
     file = tmp_path / "users.csv"
     file.write_text("user,sex\nann,f\nbob,m\n", encoding="utf-8")
     train = example_train()
-    table = AttributeTable(Table(file), id="user")
+    table = AttributeTable(file, id="user")
     train = replace(train, dataset=replace(train.dataset, users_table=table))
     sexes = ["f", "m", None, None, None, None]
     assert train.user_attribute("sex").to_list() == sexes
@@ -178,13 +178,13 @@ def everything(train: Train) -> list[object]:
 @pytest.mark.parametrize("read_before", [False, True])
 def test_what_a_model_changes_is_its_own(read_before: bool) -> None:
     """The next model of a run gets what this one got."""
-    given = example_train()
-    train = Train(given.dataset, given.events, given.candidates, given.cutoff)
+    original = example_train()
+    train = Train(original.dataset, original.events, original.candidates, original.cutoff)
     if read_before:
         everything(train)
     spoil(train)
     assert everything(train) == everything(example_train())
-    assert given.dataset.user_ids.to_list() == example_train().user_ids.to_list()
+    assert original.dataset.user_ids.to_list() == example_train().user_ids.to_list()
 
 
 def test_arrays_cannot_be_changed(tmp_path: Path) -> None:
@@ -233,11 +233,11 @@ def test_an_event_weighs_its_value_times_all_else(tmp_path: Path) -> None:
 
 def test_values_below_0_weigh_nothing_that_means_anything(tmp_path: Path) -> None:
     train = valued(tmp_path, LOG.replace("bob,b,2020-01-03,sale,0", "bob,b,2020-01-03,sale,-2"))
-    said = (
+    hint = (
         'leave out such events: with value = "rating", where = { rating = { min = 0 } } under '
         "[data]"
     )
     with refusal(
-        ParameterError, "one is -2, and a weight must be 0 or more. Remove values = true", said
+        ParameterError, "one is -2, and a weight must be 0 or more. Remove values = true", hint
     ):
         train.event_weights(values=True)

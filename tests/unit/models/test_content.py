@@ -15,14 +15,14 @@ from harness.models.item_stats import attribute_columns
 ROWS = csr_array(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]))
 
 
-def similar(of: list[int], among: list[int], neighbours: int) -> Any:
+def similar(items: list[int], among: list[int], neighbours: int) -> Any:
     return most_similar(
-        ROWS, np.array(of, np.int32), np.array(among, np.int32), neighbours
+        ROWS, np.array(items, np.int32), np.array(among, np.int32), neighbours
     ).toarray()
 
 
 @pytest.mark.parametrize(
-    ("of", "among", "neighbours", "expected"),
+    ("items", "among", "neighbours", "expected"),
     [
         ([0, 2], [1], 5, [[0.6], [0.8]]),
         ([1], [0, 2], 1, [[0, 0.8]]),
@@ -31,9 +31,9 @@ def similar(of: list[int], among: list[int], neighbours: int) -> Any:
     ],
 )
 def test_most_similar_by_hand(
-    of: list[int], among: list[int], neighbours: int, expected: list[list[float]]
+    items: list[int], among: list[int], neighbours: int, expected: list[list[float]]
 ) -> None:
-    assert similar(of, among, neighbours).tolist() == expected
+    assert similar(items, among, neighbours).tolist() == expected
 
 
 def test_no_items_at_all() -> None:
@@ -44,9 +44,9 @@ def test_no_items_at_all() -> None:
 def test_means_are_weighted_by_similarity() -> None:
     """(0.5·4 + 1·10) / 1.5 = 8."""
     weights = csr_array(np.array([[0.5, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]))
-    found = carried_means(np.array([4.0, 10.0, 7.0]), weights)
-    assert found[:2].tolist() == [8, 7]
-    assert np.isnan(found[2])
+    means = carried_means(np.array([4.0, 10.0, 7.0]), weights)
+    assert means[:2].tolist() == [8, 7]
+    assert np.isnan(means[2])
 
 
 def test_pairs_of_many_rows() -> None:

@@ -43,9 +43,9 @@ HALF = 1 / np.sqrt(2)
 def test_categories_are_one_hot_in_the_order_of_the_ids() -> None:
     """Item "b" has no row, and "d" no genre; rows of the table stand in another order."""
     shop = train({"id": ["d", "c", "a"], "genre": [None, "spa", "food"]})
-    found = feature_groups(shop, categories=["genre"])
-    assert list(found) == ["categories"]
-    assert dense(found["categories"]).tolist() == [[1, 0], [0, 0], [0, 1], [0, 0]]
+    groups = feature_groups(shop, categories=["genre"])
+    assert list(groups) == ["categories"]
+    assert dense(groups["categories"]).tolist() == [[1, 0], [0, 0], [0, 1], [0, 0]]
 
 
 def test_numbers_are_points_on_a_circle() -> None:
@@ -62,9 +62,9 @@ def test_numbers_are_points_on_a_circle() -> None:
 
 def test_a_missing_number_is_no_number() -> None:
     shop = train({"id": list("abc"), "price": ["5", "", " "], "rate": ["1", "1", None]})
-    found = dense(feature_matrix(shop, numbers=["price", "rate"]))
+    rows = dense(feature_matrix(shop, numbers=["price", "rate"]))
     # cos 0 = 1 and sin 0 = 0 where known: price, rate | price, rate
-    assert np.allclose(found, [[HALF, HALF, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    assert np.allclose(rows, [[HALF, HALF, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
 
 
 @pytest.mark.parametrize(
@@ -192,10 +192,10 @@ def test_wrong_columns_are_named(table: Table, columns: dict[str, Any], message:
         feature_matrix(train(table, ids="ab"), **columns)
 
 
-@pytest.mark.parametrize("of", ["items", "users"])
-def test_without_a_table_the_message_says_how_to_have_one(of: Any) -> None:
-    with refusal(ValueError, f"no table of attributes of {of}; ", f'[data] {of} = "file"'):
-        feature_matrix(train(None), of, categories=["sex"])
+@pytest.mark.parametrize("owner", ["items", "users"])
+def test_without_a_table_the_message_says_how_to_have_one(owner: Any) -> None:
+    with refusal(ValueError, f"no table of attributes of {owner}; ", f'[data] {owner} = "file"'):
+        feature_matrix(train(None), owner, categories=["sex"])
 
 
 def test_rows_divided() -> None:

@@ -96,11 +96,11 @@ def test_dense_rows_as_csr() -> None:
 
 def reference(scores: Any, k: int, may: Any) -> list[list[int]]:
     """Return the best columns of each row the slow way."""
-    found = []
+    lists = []
     for row, allowed in zip(scores, may, strict=True):
         best = sorted((-s, j) for j, s in enumerate(row) if allowed[j])[:k]
-        found.append([j for _, j in best] + [-1] * (k - len(best)))
-    return found
+        lists.append([j for _, j in best] + [-1] * (k - len(best)))
+    return lists
 
 
 shapes = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 7))

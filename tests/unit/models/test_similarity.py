@@ -18,12 +18,13 @@ ROWS = csr_array(np.array([[1.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 2.0]]))
 def test_tfidf_takes_roots_and_rare_terms() -> None:
     # terms 0 and 1 stand in two of three documents, so their idf is ln 3 − ln 3 = 0: add a fourth
     rows = csr_array(np.vstack([ROWS.toarray(), [[0.0, 0.0, 1.0]]]))
-    both, one = log(4) - log(3), log(4) - log(3)
-    found = documents(rows, "tfidf", {}).nearest(1).toarray()
-    x, y = (both, both), (both, 2 * one)
-    expected = (x[0] * y[0] + x[1] * y[1]) / (np.hypot(*x) * np.hypot(*y))
-    assert np.argwhere(found[:2]).tolist() == [[0, 1], [1, 0]]
-    assert found[0, 1] == pytest.approx(expected, rel=1e-14)
+    common, rare = log(4) - log(3), log(4) - log(3)
+    similarity = documents(rows, "tfidf", {}).nearest(1).toarray()
+    x, y = (common, common), (common, 2 * rare)
+    norms = np.hypot(x[0], x[1]) * np.hypot(y[0], y[1])
+    expected = (x[0] * y[0] + x[1] * y[1]) / norms
+    assert np.argwhere(similarity[:2]).tolist() == [[0, 1], [1, 0]]
+    assert similarity[0, 1] == pytest.approx(expected, rel=1e-14)
 
 
 def test_bm25_weighs_by_length() -> None:
@@ -40,8 +41,8 @@ def test_bm25_weighs_by_length() -> None:
 def test_powers_of_small_norms_do_not_vanish() -> None:
     # |y| = 2⁻⁵⁰⁰, and x·y / (|y|⁴ |x|⁻²) = 2¹⁵⁰⁰, more than a number can be: large, not infinite
     rows = csr_array(np.array([[1.0, 0.0], [2.0**-500, 0.0]]))
-    found = documents(rows, "asymmetric", {"alpha": 2.0}).nearest(1)
-    assert 1e100 < found[1, 0] < np.inf
+    similarity = documents(rows, "asymmetric", {"alpha": 2.0}).nearest(1)
+    assert 1e100 < similarity[1, 0] < np.inf
 
 
 def dense(x: Any, kind: str, shrink: float, alpha: float, beta: float) -> Any:
@@ -60,9 +61,9 @@ def dense(x: Any, kind: str, shrink: float, alpha: float, beta: float) -> Any:
             "dice": (first + second) / 2 + shrink,
             "tversky": both + alpha * (first - both) + beta * (second - both) + shrink,
         }[kind]
-        found = np.where(both > 0, both / below, 0.0)
-    np.fill_diagonal(found, 0.0)
-    return found
+        similarity = np.where(both > 0, both / below, 0.0)
+    np.fill_diagonal(similarity, 0.0)
+    return similarity
 
 
 KINDS = [kind for kind in DEFAULTS if kind not in ("tfidf", "bm25")]
@@ -78,23 +79,23 @@ def test_neighbours_by_row_and_by_column_as_numpy_says(
     x = draw.integers(0, 3, (6, 5)).astype(float)
     alpha, beta = draw.choice([0.0, 0.25, 1.0, 1.5], 2)
     known = {"shrink": shrink, "alpha": alpha, "beta": beta}
-    own = documents(csr_array(x), kind, {s: known[s] for s in DEFAULTS[kind]})
+    rows = documents(csr_array(x), kind, {s: known[s] for s in DEFAULTS[kind]})
     among = np.flatnonzero(draw.random(6) < 0.7).astype(np.int32)
     all_alike = dense(x, kind, shrink, alpha, beta)[:, among]
-    assert_kept(own.nearest(k, among=among).toarray(), all_alike, k)
-    assert_kept(own.nearest_to(k, among).toarray().T, all_alike.T, k)
+    assert_kept(rows.nearest(k, among=among).toarray(), all_alike, k)
+    assert_kept(rows.nearest_to(k, among).toarray().T, all_alike.T, k)
 
 
-def assert_kept(found: Any, expected: Any, k: int) -> None:
+def assert_kept(similarity: Any, expected: Any, k: int) -> None:
     """Check that each row of `found` has the k largest of `expected`.
 
     Of those that are equal but for the rounding of powers and roots, any may be the larger one.
     """
-    for own, row in zip(found, expected, strict=True):
-        kept = np.flatnonzero(own)
-        assert own[kept] == pytest.approx(row[kept], rel=1e-12)
+    for result, row in zip(similarity, expected, strict=True):
+        kept = np.flatnonzero(result)
+        assert result[kept] == pytest.approx(row[kept], rel=1e-12)
         best = np.sort(row[row > 0])[::-1][:k]
-        assert np.sort(own[kept])[::-1] == pytest.approx(best, rel=1e-12)
+        assert np.sort(result[kept])[::-1] == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)

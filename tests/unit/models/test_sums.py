@@ -93,12 +93,12 @@ def test_fit_takes_all_users_as_one_part() -> None:
 
 def test_steps_begin_without_users_and_events() -> None:
     train = example_train()
-    given = without_events(train)
-    assert (len(given.user_ids), len(given.events), len(given.dataset.events)) == (0, 0, 0)
-    assert given.candidates is train.candidates
-    assert (given.cutoff, given.dataset.kinds) == (train.cutoff, train.dataset.kinds)
-    assert given.item_ids.equals(train.item_ids)
-    assert given.items_table is not None
+    empty = without_events(train)
+    assert (len(empty.user_ids), len(empty.events), len(empty.dataset.events)) == (0, 0, 0)
+    assert empty.candidates is train.candidates
+    assert (empty.cutoff, empty.dataset.kinds) == (train.cutoff, train.dataset.kinds)
+    assert empty.item_ids.equals(train.item_ids)
+    assert empty.items_table is not None
 
 
 class Made(FromSums):

@@ -41,9 +41,9 @@ def test_excluded_rows_are_sorted() -> None:
     assert [part.tolist() for part in excluded_rows(None, 2)] == [[0, 0, 0], []]
 
 
-def naive_fill(own: list[int], shared: list[int], exclude: set[int], k: int) -> list[int]:
-    more = [item for item in shared if item not in own and item not in exclude]
-    return [*own, *more, *[-1] * k][:k]
+def naive_fill(first: list[int], shared: list[int], exclude: set[int], k: int) -> list[int]:
+    more = [item for item in shared if item not in first and item not in exclude]
+    return [*first, *more, *[-1] * k][:k]
 
 
 @given(st.data())
@@ -52,16 +52,16 @@ def test_equals_plain_python(data: Any) -> None:
     distinct = st.lists(st.integers(0, n - 1), unique=True)
     shared = data.draw(distinct)
     exclude = [data.draw(distinct) for _ in range(rows)]
-    own = [data.draw(distinct)[:k] for _ in range(rows)]
+    lists = [data.draw(distinct)[:k] for _ in range(rows)]
     users = np.arange(rows, dtype=np.int32)
     assert top_k(order(*shared), users, k, holds(exclude, n)).tolist() == [
         naive_fill([], shared, set(items), k) for items in exclude
     ]
-    padded = np.array([[*items, *[-1] * k][:k] for items in own], np.int32)
+    padded = np.array([[*items, *[-1] * k][:k] for items in lists], np.int32)
     assert fill(padded, order(*shared), holds(exclude, n)).tolist() == [
-        naive_fill(items, shared, set(held), k) for items, held in zip(own, exclude, strict=True)
+        naive_fill(items, shared, set(held), k) for items, held in zip(lists, exclude, strict=True)
     ]
-    assert [[item for item in row if item >= 0] for row in padded.tolist()] == own, "as before"
+    assert [[item for item in row if item >= 0] for row in padded.tolist()] == lists, "as before"
 
 
 @given(st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=5), st.data())
@@ -77,8 +77,8 @@ def test_skip_excluded_equals_plain_python(exclude: list[set[int]], data: Any) -
 def test_lists_are_extended_by_each_users_own() -> None:
     lists = np.array([[2, -1, -1], [-1, -1, -1], [0, 1, 2]], np.int32)
     more = np.array([[4, -1, 2, 0], [1, 1, 3, 0], [3, 4, 0, 1]], np.int32)
-    found = extend(lists, more, holds([[], [3], []], 5))
-    assert found.tolist() == [[2, 4, 0], [1, 0, -1], [0, 1, 2]]
+    extended = extend(lists, more, holds([[], [3], []], 5))
+    assert extended.tolist() == [[2, 4, 0], [1, 0, -1], [0, 1, 2]]
     assert lists.tolist() == [[2, -1, -1], [-1, -1, -1], [0, 1, 2]], "its own array"
 
 

@@ -28,5 +28,12 @@ def dataset(rows: list[Row], valid: list[Row] | None = None, items: Iterable[str
     )
     names = ("event",) if valid is None else ("event", "event")
     ordered = canonical(events, len(users), len(known), len(names))
-    ids = pl.Series(users, dtype=pl.String), pl.Series(known, dtype=pl.String)
-    return Dataset("table", *ids, ordered, names, "train", valid_kinds=(1,) if valid else ())
+    return Dataset(
+        "table",
+        pl.Series(users, dtype=pl.String),
+        pl.Series(known, dtype=pl.String),
+        ordered,
+        names,
+        "train",
+        valid_kinds=(1,) if valid else (),
+    )

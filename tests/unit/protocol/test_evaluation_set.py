@@ -152,13 +152,13 @@ def plain(
     candidates = set(catalogue) if keys["candidates"] == "catalogue" else {i for _, i in train}
     drop = keys["seen_items"] == "drop"
     users = sorted({u for u, _ in valid})
-    own = {u: {i for v, i in train if v == u} for u in users}
-    truth = {u: {i for v, i in valid if v == u} - (own[u] if drop else set()) for u in users}
+    items_of = {u: {i for v, i in train if v == u} for u in users}
+    truth = {u: {i for v, i in valid if v == u} - (items_of[u] if drop else set()) for u in users}
     if keys["truth"] == "candidates":
         truth = {u: items & candidates for u, items in truth.items()}
     funnel = [len(users)]
     if keys["users"] == "seen":
-        users = [u for u in users if own[u]]
+        users = [u for u in users if items_of[u]]
         funnel.append(len(users))
     if keys["require_hit"]:
         users = [u for u in users if truth[u] & candidates]
@@ -170,8 +170,8 @@ def plain(
         "truth": {u: "".join(sorted(truth[u] & candidates)) for u in users},
         "relevant": [len(truth[u]) for u in users],
         "outside": [i for u in users for i in sorted(truth[u] - candidates)],
-        "seen": {u: "".join(sorted(own[u] & candidates)) for u in users} if drop else None,
-        "n": [len(candidates - own[u] if drop else candidates) for u in users],
+        "seen": {u: "".join(sorted(items_of[u] & candidates)) for u in users} if drop else None,
+        "n": [len(candidates - items_of[u] if drop else candidates) for u in users],
     }
 
 

@@ -76,7 +76,9 @@ def of_leaves(users: list[User], lists: Callable[[User], list[tuple[str, ...]]])
     for user in users:
         content = b"".join(map(texts, lists(user)))
         leaves[leaf_of(user.id)].append(blake2b(content, digest_size=32).digest())
-    digests = {leaf: sha256(b"".join(sorted(own))).digest() for leaf, own in leaves.items()}
+    digests = {
+        leaf: sha256(b"".join(sorted(of_users))).digest() for leaf, of_users in leaves.items()
+    }
     return sha256(b"".join(digests.get(leaf, NOBODY) for leaf in range(4_096))).hexdigest()
 
 
@@ -120,9 +122,9 @@ ITEMS = sorted(["a", "b\x01", "\x01\0\0\0\0\0\0\0a", "日本", "\x02\0\0\0\0\0\0
 def many(draw: st.DrawFn) -> list[User]:
     dropped = draw(st.booleans())
     some = st.lists(st.sampled_from(ITEMS), unique=True).map(lambda ids: tuple(sorted(ids)))
-    others = st.lists(IDS.map("x{}".format), unique=True, max_size=3)
+    outside = st.lists(IDS.map("x{}".format), unique=True, max_size=3)
     return [
-        User(i, draw(some), tuple(sorted(draw(others))), draw(some) if dropped else None)
+        User(i, draw(some), tuple(sorted(draw(outside))), draw(some) if dropped else None)
         for i in draw(st.lists(IDS, unique=True, max_size=12))
     ]
 
@@ -152,10 +154,10 @@ ONE_LEAF = "46", "79"
 
 def test_digests_that_begin_alike_are_ordered_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two users are of one leaf; the first 31 bytes of their digests are equal."""
-    one, other = (User(i) for i in ONE_LEAF)
-    assert leaf_of(one.id) == leaf_of(other.id)
+    first, other = (User(i) for i in ONE_LEAF)
+    assert leaf_of(first.id) == leaf_of(other.id)
     alike = np.zeros((2, 32), np.uint8)
     alike[0, 31] = 1
     monkeypatch.setattr(fingerprint, "list_digests", lambda lists: alike)
-    found = set_of([one, other], []).leaves.users[leaf_of(one.id)]
-    assert found.tobytes() == sha256(bytes(63) + b"\1").digest()
+    digest = set_of([first, other], []).leaves.users[leaf_of(first.id)]
+    assert digest.tobytes() == sha256(bytes(63) + b"\1").digest()

@@ -41,7 +41,7 @@ def in_parts(parts: list[Sides]) -> Newcomers:
 )
 def test_wherever_users_are(new: list[str], known: list[str], expected: Newcomers) -> None:
     assert newcomers(sides(new, known)) == expected
-    apart = [sides([one], []) for one in new] + [sides([], [one]) for one in known]
+    apart = [sides([user], []) for user in new] + [sides([], [user]) for user in known]
     assert in_parts(apart) == expected
     assert in_parts([sides(new, known)]) == expected
 

@@ -178,12 +178,12 @@ def test_validation_events_that_are_training_events_are_noted() -> None:
     train = [("ann", "a", 1), ("ann", "a", 1), ("ann", "b", 2), ("bob", "b", 1)]
     valid = [("ann", "a", 1), ("ann", "a", 1), ("ann", "a", 2), ("ann", "c", 2), ("bob", "b", 1)]
     parts = split(dataset(train, [*valid, ("cid", "b", 1)]), GIVEN)
-    told = "3 of 6 validation events are training events too (the same user, item and time): "
+    note = "3 of 6 validation events are training events too (the same user, item and time): "
     assert parts.notes() == (
-        told + "models know the answer in advance; remove these events from one of the tables",
+        note + "models know the answer in advance; remove these events from one of the tables",
     )
     assert parts.notes("drop") == (
-        told + 'seen_items = "drop" removes them from the truth; to predict them, remove them '
+        note + 'seen_items = "drop" removes them from the truth; to predict them, remove them '
         "from [data] events",
     )
 
@@ -194,8 +194,8 @@ def test_another_type_of_event_at_the_same_time_is_the_same_event() -> None:
         *(np.zeros(3, dtype) for dtype in (np.int32, np.int32, np.int64)),
         np.array([0, 1, 2], np.uint8),
     )
-    ids, kinds = (pl.Series(["ann"]), pl.Series(["a"])), ("sale", "view", "view")
-    parts = split(Dataset("table", *ids, events, kinds, "train", valid_kinds=(2,)), GIVEN)
+    users, items, kinds = pl.Series(["ann"]), pl.Series(["a"]), ("sale", "view", "view")
+    parts = split(Dataset("table", users, items, events, kinds, "train", valid_kinds=(2,)), GIVEN)
     assert parts.notes()[0].startswith("1 of 1 validation event is a training event too")
 
 

@@ -29,7 +29,7 @@ def strays(days: list[int], more: int = 0) -> list[Strays]:
     """Return the strays of a log with an event on each of some days, and `more` on the first."""
     every = [days[0]] * more + days
     data = dataset([("ann", "a", day * DAY + DAY // 2) for day in every])
-    return [one for one in strays_of(data, by_day(data)) if one is not None]
+    return [side for side in strays_of(data, by_day(data)) if side is not None]
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_which_events_are_cut_off(days: list[int], more: int, expected: list[Str
 def hints(words: str) -> list[dict[str, Any]]:
     """Return the conditions of the hints of a refusal: what leaves events out, what keeps them."""
     lines = [line.partition(", ") for line in words.splitlines()]
-    told = [hint.partition(" under [data]")[0] for first, _, hint in lines if first[:3] == "if "]
-    return [tomllib.loads(hint)["where"] for hint in told]
+    texts = [hint.partition(" under [data]")[0] for first, _, hint in lines if first[:3] == "if "]
+    return [tomllib.loads(hint)["where"] for hint in texts]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,9 @@ def hints(words: str) -> list[dict[str, Any]]:
 )
 def test_both_hints_work(tmp_path: Path, where: dict[str, Any]) -> None:
     """Also beside conditions that there are already, which they hold."""
-    log = "".join(f"{line},{'1' if at else 'stars'}\n" for at, line in enumerate(LOG.splitlines()))
+    log = "".join(
+        f"{line},{'1' if number else 'stars'}\n" for number, line in enumerate(LOG.splitlines())
+    )
     time: Any = where.get("time", {})
     log += "bob,a,,1\n" * ("empty" in time) + "bob,a,soon,1\n" * ("not" in time)
     place = "instead of the one there" if where else ""
@@ -103,12 +105,12 @@ def test_first_events_that_are_cut_off_are_noted_with_what_leaves_them_out(tmp_p
     log = f"{small.LOG}bob,c,1970-01-01\n"
     config = small.config(tmp_path, log=log, data={"where": {"time": {"empty": False}}})
     (note,) = make_task(config).data.notes
-    words, told = note.split(". ")
+    words, hint = note.split(". ")
     assert words == (
         "8 events run from 2020-01-01 to 2020-01-08, and 1 event is on 1970-01-01, before 18,261 "
         "days without any"
     )
-    where = tomllib.loads(told.partition(", ")[2].partition(" under [data]")[0])["where"]
+    where = tomllib.loads(hint.partition(", ")[2].partition(" under [data]")[0])["where"]
     assert where == {"time": {"empty": False, "min": date(2020, 1, 1)}}
     (note,) = make_task(small.config(tmp_path, log=log, data={"where": where})).data.notes
     assert note.startswith("log.csv: 1 of 9 rows left out")
@@ -142,7 +144,7 @@ def test_in_parts_they_are_refused_in_the_same_words(tmp_path: Path, data: dict[
     with small.in_buckets(4), prepared(config.layout(), kept=False) as made:
         assert len(list(made.datasets())) > 1
         with pytest.raises(DataError) as in_parts:
-            plan_of(config, made.empty(), of_parts(made.datasets))
+            plan_of(config, made.shared, of_parts(made.datasets))
     assert str(in_parts.value).splitlines() == str(whole.value).splitlines()[:3]
     assert TOLD in str(whole.value)
 

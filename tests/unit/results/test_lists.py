@@ -24,26 +24,26 @@ def test_a_position_that_is_empty_is_null_and_one_behind_the_last_is_not_there()
 
 
 @pytest.fixture
-def of(tmp_path: Path) -> EvaluationSet:
+def evaluation_set(tmp_path: Path) -> EvaluationSet:
     return make_task(small.config(tmp_path)).evaluation_set
 
 
 @pytest.mark.parametrize("strange", ["old", None])
-def test_what_is_written_is_read_back(of: EvaluationSet, strange: str | None) -> None:
+def test_what_is_written_is_read_back(evaluation_set: EvaluationSet, strange: str | None) -> None:
     lists = Recommendations(LISTS, pl.Series([strange], dtype=pl.String))
-    written = ids_of(lists, of.candidate_ids)
+    written = ids_of(lists, evaluation_set.candidate_ids)
     assert written.to_list() == [["b", "a"], [strange or UNKNOWN], []]
-    found = positions_of(written, of)
-    assert found.items.tolist() == LISTS.tolist()
-    assert found.strange.to_list() == [strange]
+    lists_read = positions_of(written, evaluation_set)
+    assert lists_read.items.tolist() == LISTS.tolist()
+    assert lists_read.strange.to_list() == [strange]
 
 
-def test_items_that_nobody_knows_stay_different_ones(of: EvaluationSet) -> None:
+def test_items_that_nobody_knows_stay_different_ones(evaluation_set: EvaluationSet) -> None:
     """As SetF1 counts the different items of a list, they must not become one."""
     lists = Recommendations(np.array([[5, 6], [1, 4], [-1, 5]], np.int32), NOBODYS)
-    written = ids_of(lists, of.candidate_ids)
-    found = positions_of(written, of)
-    assert (found.items >= 4).tolist() == (lists.items >= 4).tolist()
-    assert found.items[0, 0] != found.items[0, 1]
-    assert found.strange.to_list() == ["old", None, None]
-    assert ids_of(found, of.candidate_ids).equals(written)
+    written = ids_of(lists, evaluation_set.candidate_ids)
+    lists_read = positions_of(written, evaluation_set)
+    assert (lists_read.items >= 4).tolist() == (lists.items >= 4).tolist()
+    assert lists_read.items[0, 0] != lists_read.items[0, 1]
+    assert lists_read.strange.to_list() == ["old", None, None]
+    assert ids_of(lists_read, evaluation_set.candidate_ids).equals(written)

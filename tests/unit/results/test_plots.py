@@ -31,11 +31,11 @@ def model(name: str, mean: float, **more: Any) -> dict[str, Any]:
     return {"name": name, "repeats": 1, "metrics": {"MAP@2": {"mean": mean, "ci95": ends}}, **more}
 
 
-def pair(one: str, other: str, difference: float, verdict: str) -> dict[str, Any]:
+def pair(first: str, other: str, difference: float, verdict: str) -> dict[str, Any]:
     ends = (difference - 0.1, difference + 0.1)
     rest = dict.fromkeys(("relative", "effect_size", "detectable"))
     tests = {"p_t": 0.5, "p_sign_flip": 0.5, "p_adjusted": 0.5, "wins": 1, "ties": 2, "losses": 1}
-    return {"one": one, "other": other, "difference": difference, "ci95": ends,
+    return {"one": first, "other": other, "difference": difference, "ci95": ends,
             "ci95_bootstrap": ends, "verdict": verdict, **rest, **tests}  # fmt: skip
 
 

@@ -32,8 +32,8 @@ def ranking(
     ]
     rest: Any = (0.0, None, (0.0, 0.0), None, None, 1.0, 1.0, 1.0, 1, 1, 1, None)
     more: Any = {"correction": "holm", "resamples": 100, "seed": 1, "flips": 100, "any_hit": {}}
-    found: Any = tuple(Pair(one, other, *rest, word) for one, word, other in pairs)
-    comparison = Comparison(metric=metric, users=3, baseline=baseline, pairs=found, **more)
+    compared: Any = tuple(Pair(first, other, *rest, word) for first, word, other in pairs)
+    comparison = Comparison(metric=metric, users=3, baseline=baseline, pairs=compared, **more)
     return RunRecord.model_construct(
         models=tuple(models), comparison=comparison if pairs else None, chance={}
     )
@@ -143,9 +143,9 @@ def test_a_metric_that_calls_nothing_good_has_a_highest() -> None:
 def test_repeats_show_their_spread_and_z(last: Verdict, alone: str, beside: str) -> None:
     figures = {"MAP@2": ModelEstimate(0.5, (0.0, 1.0), sd_repeats=0.125)}
     model = ModelRecord(name="last", repeats=10, metrics=figures, vs_random=last)
-    one = ranking(["first"]).model_copy(update={"models": (model,)})
+    single = ranking(["first"]).model_copy(update={"models": (model,)})
     start = f"BEST  last × 10: MAP@2 0.5000 (± 0.1250), {last.lift} × chance"
-    assert (wording.answer(one)[0], column(one)) == (start, [alone])
+    assert (wording.answer(single)[0], column(single)) == (start, [alone])
     two = ranking(NAMES[:1], ("first", "better", "last"))
     both = two.model_copy(update={"models": (*two.models, model)})
     assert column(both) == ["best", beside]

@@ -55,7 +55,7 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("rows", "answer", "score", "first", "said"),
+    ("rows", "answer", "score", "first", "order"),
     [
         (ROWS, {"score": "column"}, 1, "abc", "ordered by column, the highest first;"),
         (PLACES, {"rank": "column"}, IN_ORDER, "cba", "ordered by column, the lowest first;"),
@@ -63,13 +63,15 @@ def test_what_may_order_rows_is_asked_for_and_nothing_else(
     ],
 )
 def test_an_answer_is_enough(
-    rows: str, answer: dict[str, Any], score: float, first: str, said: str
+    rows: str, answer: dict[str, Any], score: float, first: str, order: str
 ) -> None:
     write(f"user,item,column\n{rows}")
-    given = {key if key == "row_order" else f"{key}_column": one for key, one in answer.items()}
-    found = harness.validate("long.csv", **BY, **given)
-    assert (found.valid, f"one row per item, {said}" in found.checked) == (True, True)
-    result = harness.score("long.csv", **BY, metrics=["MAP@10"], **given)
+    options = {
+        key if key == "row_order" else f"{key}_column": value for key, value in answer.items()
+    }
+    validation = harness.validate("long.csv", **BY, **options)
+    assert (validation.valid, f"one row per item, {order}" in validation.checked) == (True, True)
+    result = harness.score("long.csv", **BY, metrics=["MAP@10"], **options)
     assert result.metrics["MAP@10"].mean == pytest.approx(score, abs=1e-12)
-    _, lists = lists_on_terms(Path("long.csv"), Terms(BY | given))
+    _, lists = lists_on_terms(Path("long.csv"), Terms(BY | options))
     assert "".join(lists.items.gather(lists.lists[0])) == first

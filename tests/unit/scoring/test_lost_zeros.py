@@ -55,24 +55,24 @@ def test_a_submission_says_it() -> None:
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_file_with_such_ids_is_as_the_data_is(strict: bool) -> None:
     """c1 hits at the second place, 1/2; c2 not. A warning says what an upload would need."""
-    found = harness.validate("nine.csv", config=config(), strict=strict)
-    (cause,) = found.problems
-    assert (found.valid, cause.code, CURE in cause.hint) == (not strict, "SUB318", True)
+    validation = harness.validate("nine.csv", config=config(), strict=strict)
+    (cause,) = validation.problems
+    assert (validation.valid, cause.code, CURE in cause.hint) == (not strict, "SUB318", True)
     result = harness.score("nine.csv", config=config())
     assert result.metrics["MAP@12"].mean == 1 / 4
     assert [problem.code for problem in result.validation.problems] == ["SUB318"]
 
 
 def test_a_right_file_is_told_the_cause() -> None:
-    found = harness.validate("ten.csv", config=config())
-    assert [(p.code, p.severity) for p in found.problems] == [
+    validation = harness.validate("ten.csv", config=config())
+    assert [(p.code, p.severity) for p in validation.problems] == [
         ("SUB317", "error"),
         ("SUB318", "warning"),
         ("SUB402", "warning"),  # nor does any list hit
     ]
     with refusal(SubmissionError, "SUB317", '"706016001" is known') as caught:
         harness.score("ten.csv", config=config())
-    assert caught.value.validation.errors == found.errors
+    assert caught.value.validation.errors == validation.errors
 
 
 def test_the_cure_works() -> None:

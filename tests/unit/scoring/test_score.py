@@ -25,28 +25,28 @@ HALF = stats.t.ppf(0.975, 59) * sqrt(10 / 59) / sqrt(60)
 """The variance is 40 · (1/2)² / 59."""
 
 
-def scored(given: SubmittedLists, *metrics: str, k: int = 2, conventions: bool = False) -> Scored:
-    return score_lists(given, tuple(map(parse, metrics)), k, conventions)
+def scored(lists: SubmittedLists, *metrics: str, k: int = 2, conventions: bool = False) -> Scored:
+    return score_lists(lists, tuple(map(parse, metrics)), k, conventions)
 
 
 def test_mean_and_interval_by_hand() -> None:
-    found = scored(SIXTY, "MAP@2", "HitRate@1")
-    assert list(found.metrics) == ["MAP@2", "HitRate@1"]
-    assert found.metrics["MAP@2"].mean == 1 / 2
-    assert found.metrics["MAP@2"].ci95 == exactly((1 / 2 - HALF, 1 / 2 + HALF))
-    assert found.metrics["HitRate@1"].mean == exactly(1 / 3)
+    result = scored(SIXTY, "MAP@2", "HitRate@1")
+    assert list(result.metrics) == ["MAP@2", "HitRate@1"]
+    assert result.metrics["MAP@2"].mean == 1 / 2
+    assert result.metrics["MAP@2"].ci95 == exactly((1 / 2 - HALF, 1 / 2 + HALF))
+    assert result.metrics["HitRate@1"].mean == exactly(1 / 3)
 
 
 def test_boards_have_the_means_and_intervals_of_their_users() -> None:
     leaderboards = {"Public": [True, False, True], "Private": [False, True, False]}
     three = submitted(["a", "xx", "xb"], ["a", "a", "b"], leaderboards=leaderboards)
-    found = scored(three, "MAP@2")
-    assert list(found.leaderboards) == ["Public", "Private"]
-    public = found.leaderboards["Public"]["MAP@2"]
+    result = scored(three, "MAP@2")
+    assert list(result.leaderboards) == ["Public", "Private"]
+    public = result.leaderboards["Public"]["MAP@2"]
     assert public.mean == 3 / 4  # of 1 and 1/2
     assert public.ci95 == (0, 1)
-    assert found.leaderboards["Private"]["MAP@2"].mean == 0
-    assert found.metrics["MAP@2"].mean == 1 / 2
+    assert result.leaderboards["Private"]["MAP@2"].mean == 0
+    assert result.metrics["MAP@2"].mean == 1 / 2
     nobody = submitted(["a"], ["a"], leaderboards={"Public": [True], "Private": [False]})
     assert list(scored(nobody, "MAP@1").leaderboards) == ["Public"]
 
@@ -77,44 +77,44 @@ def test_what_a_solution_does_not_tell_is_refused(name: str, needed: str) -> Non
 
 def test_what_looks_further_than_the_evaluation_set_is_refused() -> None:
     """The lists are cut at the evaluation set's k; behind it nothing is known."""
-    given = with_solution(THREE, k=2)
+    lists = with_solution(THREE, k=2)
     words = ["Recall@3", "3 positions", "k = 2", "smaller cut-off", "[evaluation]"]
     with refusal(UsageError, *words):
-        scored(given, "MAP@2", "Recall@3")
+        scored(lists, "MAP@2", "Recall@3")
     with refusal(UsageError, "k = 2"):
-        scored(given, "MAP@2", k=3, conventions=True)
-    assert scored(given, "MRR").metrics["MRR"].mean == 1 / 2
+        scored(lists, "MAP@2", k=3, conventions=True)
+    assert scored(lists, "MRR").metrics["MRR"].mean == 1 / 2
 
 
 def test_the_json_of_conventions_says_what_each_decides() -> None:
     """Without truth nobody is averaged."""
     document = scored(submitted(["aab"], [""]), "MAP@3", k=3, conventions=True).to_dict()
-    told = {entry["name"]: entry for entry in document["conventions"]}
-    assert list(told) == list(CONVENTIONS)
+    entries = {entry["name"]: entry for entry in document["conventions"]}
+    assert list(entries) == list(CONVENTIONS)
     decisions = {"divisor": "R", "repeats": "again, and in R", "users": "with truth"}
-    own = {"name": "rectools", "value": None, "tools": "RecTools MAP, its default"}
-    assert told["rectools"] == own | decisions
-    assert (told["kaggle"]["value"], told["ml_metrics"]["value"]) == (None, 0)
+    facts = {"name": "rectools", "value": None, "tools": "RecTools MAP, its default"}
+    assert entries["rectools"] == facts | decisions
+    assert (entries["kaggle"]["value"], entries["ml_metrics"]["value"]) == (None, 0)
     assert "NaN" not in json.dumps(document)
 
 
 def test_a_record_a_metric_and_a_convention_with_full_figures() -> None:
     boards = with_solution(SIXTY, leaderboards={"Public": np.array([True, False, False] * 20)})
     result = scored(boards, "MAP@2", "HitRate@1", conventions=True)
-    first, second, *others = result.records()
+    first, second, *conventions = result.records()
     figures = {"value": 0.5, "low": exactly(0.5 - HALF), "high": exactly(0.5 + HALF)}
     assert first == {"kind": "metric", "name": "MAP@2", **figures, "Public": 1.0}
     assert second["value"] == 1 / 3
-    assert {record["kind"] for record in others} == {"convention"}
-    assert all(list(record) == list(first) for record in others)
-    values = {record["name"]: record["value"] for record in others}
+    assert {record["kind"] for record in conventions} == {"convention"}
+    assert all(list(record) == list(first) for record in conventions)
+    values = {record["name"]: record["value"] for record in conventions}
     assert (list(values), values) == (list(CONVENTIONS), result.conventions)
 
 
 def test_the_table_shows_who_is_left_out_and_every_board() -> None:
-    given = with_solution(THREE, leaderboards={"Private": np.array([False, True, True])})
-    given = replace(given, left_out={"users_without_list": 1234, "users_outside": 0})
-    table = sheet.plain(scored(given, "MAP@2").sheets()[0]).splitlines()
+    lists = with_solution(THREE, leaderboards={"Private": np.array([False, True, True])})
+    lists = replace(lists, left_out={"users_without_list": 1234, "users_outside": 0})
+    table = sheet.plain(scored(lists, "MAP@2").sheets()[0]).splitlines()
     assert table[0] == "lists  lists.csv · 3 users"
     assert table[1] == "note   users without a list, which score 0: 1,234"
     assert table[3].split() == ["metric", "mean", "95", "%", "interval", "Private"]
@@ -123,8 +123,8 @@ def test_the_table_shows_who_is_left_out_and_every_board() -> None:
 
 
 def test_the_table_shows_how_far_each_convention_is_from_ours() -> None:
-    given = submitted(["aab"], ["ab"])
-    conventions = scored(given, "MAP@3", k=3, conventions=True).sheets()[1]
+    lists = submitted(["aab"], ["ab"])
+    conventions = scored(lists, "MAP@3", k=3, conventions=True).sheets()[1]
     shown = {row[0]: row for row in conventions.rows}
     assert conventions.titles[1] == "MAP@3"
     assert shown["kaggle"][1:3] == ["0.833333", "+0.000000"]

@@ -34,9 +34,9 @@ def test_a_file_with_errors_is_scored_by_force_alone(solution: Path) -> None:
     with refusal(SubmissionError, "SUB203 line 3") as caught:
         scored(solution, content)
     assert [p.code for p in caught.value.validation.errors] == ["SUB203"]
-    found = scored(solution, content, force=True)
-    assert found.metrics["MAP@3"].mean == 2 / 3  # the first list of a user counts
-    problems = found.to_dict()["problems"]
+    result = scored(solution, content, force=True)
+    assert result.metrics["MAP@3"].mean == 2 / 3  # the first list of a user counts
+    problems = result.to_dict()["problems"]
     assert (problems["errors"], problems["forced"]) == (1, True)
 
 
@@ -68,6 +68,6 @@ def test_every_shape_and_reader_gives_the_same_scores(
     _, submitted = lists_on_terms(path, Terms({"solution": solution}))
     general = score_lists(submitted, METRICS, 3, conventions=True)
     for content in (wide, long) if any(lists[user] for user in known) else (wide,):
-        found = scored(solution, content, force=True)
-        assert found.metrics == general.metrics
-        assert found.leaderboards == general.leaderboards
+        result = scored(solution, content, force=True)
+        assert result.metrics == general.metrics
+        assert result.leaderboards == general.leaderboards

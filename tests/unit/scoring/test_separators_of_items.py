@@ -33,8 +33,8 @@ def figure(**options: Any) -> float:
 
 def checked(**options: Any) -> tuple[set[str], str]:
     """Return the codes of what is wrong, and what was checked."""
-    found = harness.validate("lists.csv", **options)
-    return {problem.code for problem in found.errors}, found.checked
+    result = harness.validate("lists.csv", **options)
+    return {problem.code for problem in result.errors}, result.checked
 
 
 BY: dict[str, Any] = {"solution": "solution.csv"}
@@ -43,20 +43,20 @@ SEMICOLON = "lists of any length, a semicolon between them as "
 
 def test_it_is_plain_in_the_solution_or_in_the_sample(folder: Path) -> None:
     assert figure(**BY) == MAP
-    errors, said = checked(**BY)
-    assert (errors, SEMICOLON + "in the solution" in said) == (set(), True), said
-    errors, said = checked(sample="sample.csv")
-    assert (errors, SEMICOLON + "in sample.csv" in said) == (set(), True), said
+    errors, how = checked(**BY)
+    assert (errors, SEMICOLON + "in the solution" in how) == (set(), True), how
+    errors, how = checked(sample="sample.csv")
+    assert (errors, SEMICOLON + "in sample.csv" in how) == (set(), True), how
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))  # each is read as it is
     assert figure(**BY, sample="sample.csv") == MAP
 
 
 def test_it_is_named(folder: Path) -> None:
     Path("sample.csv").write_text("user,items\nann,\nbob,\n")
-    errors, said = checked(sample="sample.csv")
-    assert ("SUB309" in errors, "between them" in said) == (True, False)
-    errors, said = checked(sample="sample.csv", separator=";")
-    assert (errors, SEMICOLON + "named" in said) == (set(), True), said
+    errors, how = checked(sample="sample.csv")
+    assert ("SUB309" in errors, "between them" in how) == (True, False)
+    errors, how = checked(sample="sample.csv", separator=";")
+    assert (errors, SEMICOLON + "named" in how) == (set(), True), how
     for solution in (SOLUTION, SOLUTION.replace(";", " ")):
         Path("solution.csv").write_text(solution)
         assert figure(**BY, separator=";") == MAP
@@ -84,8 +84,8 @@ def test_a_config_of_submission_alone(folder: Path) -> None:
     Path("lists.csv").write_text(LISTS.replace("user,items", "who,what"))
     Path("solution.csv").write_text(SOLUTION.replace(";", " "))
     assert figure(**BY, config="own.toml") == MAP
-    _, said = checked(config="own.toml")
-    assert "a semicolon between them as the config says; 2 ids required" in said
+    _, how = checked(config="own.toml")
+    assert "a semicolon between them as the config says; 2 ids required" in how
     Path("lists.csv").write_text("who,what\nann,a;x\n")
     assert checked(**BY, config="own.toml")[0] == {"SUB201"}
 

@@ -191,7 +191,7 @@ def test_beyond_accuracy_an_unknown_item_has_a_place_and_no_properties(tmp_path:
     metrics = tuple(map(parse, BEYOND))
     submitted = by_config(tmp_path, metrics=metrics)
     values = user_scores(submitted.lists, submitted.solution.judgments, metrics)
-    assert {str(metric): mean(own) for metric, own in values.items()} == exactly(BEYOND)
+    assert {str(metric): mean(scores) for metric, scores in values.items()} == exactly(BEYOND)
     for metric in metrics:
         submitted.solution.require(metric)
     ild = parse("ILD@2")

@@ -128,7 +128,7 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("options", "words"),
     [
         (
             {"config": "own", "solution": "s.csv"},
@@ -157,11 +157,13 @@ def test_what_ids_look_like(tmp_path: Path, content: str, code: str) -> None:
         ({"sample": 3}, "found int, expected a file; give its path"),
     ],
 )
-def test_things_that_do_not_go_together(tmp_path: Path, given: dict[str, Any], words: str) -> None:
-    if "config" in given:
-        given = given | {"config": evaluation_set(tmp_path)}
+def test_things_that_do_not_go_together(
+    tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
+    if "config" in options:
+        options = options | {"config": evaluation_set(tmp_path)}
     with refusal(UsageError, words):
-        Terms(given)
+        Terms(options)
 
 
 @pytest.mark.parametrize(
@@ -203,8 +205,8 @@ def evaluation_set(folder: Path, **sections: Any) -> Config:
 def test_a_sample_and_columns_of_a_config(tmp_path: Path) -> None:
     files = {"sample": "who,what\nann,\nbob,\n", "lists": "who,what\nann,b;a\nbob,a;007\n"}
     write(tmp_path, **files)
-    own = {"sample": "sample.csv", "user": "who", "items": "what", "separator": ";"}
-    config = evaluation_set(tmp_path, submission=own)
+    submission = {"sample": "sample.csv", "user": "who", "items": "what", "separator": ";"}
+    config = evaluation_set(tmp_path, submission=submission)
     assert harness.validate(tmp_path / "lists.csv", config=config).problems == ()
     assert harness.score(tmp_path / "lists.csv", config=config).metrics["MAP@2"].mean == 1
     write(tmp_path, lists="who,what\nann,b a\nbob,a;b\n")
@@ -218,11 +220,11 @@ def test_an_evaluation_set_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     """Zed, whom no table has, may be in it."""
     write(tmp_path, users="user\nann\n", lists="user,items\nann,b\nzed,a\n")
     config = small.config(tmp_path, log=LOG + "ann,b,soon\n", data={"users": "users.csv"})
-    found = harness.validate(tmp_path / "lists.csv", config=config)
-    (problem,) = [problem for problem in found.problems if problem.code == "SUB202"]
+    result = harness.validate(tmp_path / "lists.csv", config=config)
+    (problem,) = [problem for problem in result.problems if problem.code == "SUB202"]
     assert problem.value == "zed"
-    assert "; checked without the evaluation set: " in found.checked
-    assert 'log.csv: line 6, column "time": found "soon"' in found.checked
+    assert "; checked without the evaluation set: " in result.checked
+    assert 'log.csv: line 6, column "time": found "soon"' in result.checked
 
 
 # What only a solution tells.
@@ -247,8 +249,8 @@ def test_hardly_a_hit_or_bought_already(
     days += [(f"u{n},{item}", day) for n in range(120) for item, day in (("old", 1), ("new", 9))]
     log = "user,item,time\n" + "".join(f"{pair},2020-01-0{day}\n" for pair, day in days)
     write(tmp_path, lists="user,items\n" + "".join(f"u{n},{lists[n]}\n" for n in range(120)))
-    found = harness.score(tmp_path / "lists.csv", config=small.config(tmp_path, log=log))
-    assert found.validation is not None
-    told = {p.code: p.message for p in found.validation.problems if p.code in (NEW, OLD)}
-    assert list(told) == ([code] if code else [])
-    assert words in told.get(code, "")
+    result = harness.score(tmp_path / "lists.csv", config=small.config(tmp_path, log=log))
+    assert result.validation is not None
+    messages = {p.code: p.message for p in result.validation.problems if p.code in (NEW, OLD)}
+    assert list(messages) == ([code] if code else [])
+    assert words in messages.get(code, "")

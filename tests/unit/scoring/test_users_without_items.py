@@ -72,7 +72,7 @@ def test_nobody_without_true_items_is_the_worst() -> None:
         terms = Terms({"solution": "solution.csv", "keep_users_without_items": keep})
         _, lists = lists_on_terms(Path("lists.csv"), terms)
         explained = explain_users(lists, worst=4).users
-        assert [found.user for found in explained] == ["cem", "ann", "bob"]
+        assert [user.user for user in explained] == ["cem", "ann", "bob"]
         assert [explain(lists, row, 12).averaged for row in (2, 3)] == [True, keep]
 
 

@@ -88,14 +88,14 @@ def refused(folder: Path, knows: dict[str, str], options: dict[str, Any]) -> tup
     named = {name: folder / file for name, file in knows.items()}
     path = folder / "lists.csv"
     try:
-        found = not harness.validate(path, **named, **options).valid
+        invalid = not harness.validate(path, **named, **options).valid
     except HarnessError:
-        found = True
+        invalid = True
     try:
         harness.score(path, **named, **options)
     except HarnessError:
-        return found, True
-    return found, False
+        return invalid, True
+    return invalid, False
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -116,5 +116,5 @@ def test_both_say_the_same(folder: Path, data: st.DataObject) -> None:
     names = data.draw(st.lists(st.sampled_from(sorted(OPTIONS)), max_size=2, unique=True))
     options = {name: data.draw(st.sampled_from(OPTIONS[name])) for name in names}
     knows = data.draw(st.sampled_from(sorted(KNOWS)))
-    found, score_refuses = refused(folder, KNOWS[knows], options)
-    assert found == score_refuses
+    invalid, score_refuses = refused(folder, KNOWS[knows], options)
+    assert invalid == score_refuses

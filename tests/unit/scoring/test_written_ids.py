@@ -74,7 +74,7 @@ def test_a_split_is_read_as_it_is_or_an_id_is_named(
     again = config_.read(folder / "config.toml")
     submit(again, "popular", out)
     files = {"solution": folder / "solution.csv", "sample": folder / "sample_submission.csv"}
-    own: dict[str, Any] = {**files, "k": 3, "separator": done.record.separator}
-    assert harness.validate(files["sample"], **own).errors == ()
-    assert harness.validate(out, items=folder / "items.csv", **own).errors == ()
+    options: dict[str, Any] = {**files, "k": 3, "separator": done.record.separator}
+    assert harness.validate(files["sample"], **options).errors == ()
+    assert harness.validate(out, items=folder / "items.csv", **options).errors == ()
     assert make_task(again).evaluation_set.fingerprint == done.record.evaluation.fingerprint

@@ -28,11 +28,12 @@ def test_the_cumulants_are_those_of_all_lists(case: Any, gain: str) -> None:
     """Of a user beside another one, of whose two candidates the first, of grade 1, is true."""
     n, inside, outside, k = case
     r, metric = len(inside), parse(f"NDCG(gain={gain})@{k}")
-    sizes = n, r, r + len(outside), k
-    values = of_all_lists(f"NDCG(gain={gain})", *sizes, inside, outside)
+    relevant = r + len(outside)
+    values = of_all_lists(f"NDCG(gain={gain})", n, r, relevant, k, inside, outside)
     every = np.array([*inside, *outside])
-    users, own = np.array([0] + [1] * len(every)), np.array([True, *(np.arange(len(every)) < r)])
-    grades = Grades(users, np.append(1, every), own)
+    users = np.array([0] + [1] * len(every))
+    are_candidates = np.array([True, *(np.arange(len(every)) < r)])
+    grades = Grades(users, np.append(1, every), are_candidates)
     result = law(metric, np.array([2, n]), np.array([1, r]), np.array([1, len(every)]), grades)
     assert result is not None
     third = np.mean((values - values.mean()) ** 3)

@@ -11,8 +11,9 @@ from harness.stats.chance_law import Law, law, law_of_mean
 
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_the_enumeration_of_lists(name: str) -> None:
-    for sizes in SIZES:
-        assert cumulants(name, *sizes) == exactly(enumerated(name, *sizes)), sizes
+    for n, r, relevant, k in SIZES:
+        expected = exactly(enumerated(name, n, r, relevant, k))
+        assert cumulants(name, n, r, relevant, k) == expected, (n, r, relevant, k)
 
 
 def test_cumulants_of_a_mean_by_hand() -> None:

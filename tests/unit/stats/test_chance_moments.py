@@ -50,7 +50,10 @@ def test_users_are_worked_out_each_and_scalars_are_shared(name: str) -> None:
     n, r = np.array([9, 9, 9, 9, 3, 100]), np.array([0, 3, 1, 3, 2, 1])
     relevant = np.array([1, 4, 1, 3, 2, 1], np.int32)
     together = vars(moments(name, n, r, relevant, 4))
-    alone = [vars(moments(name, *sizes, 4)) for sizes in zip(n, r, relevant, strict=True)]
+    alone = [
+        vars(moments(name, candidates, true, largest, 4))
+        for candidates, true, largest in zip(n, r, relevant, strict=True)
+    ]
     for fact in ("mean", "var", "third"):
-        assert together[fact].tolist() == [float(own[fact]) for own in alone]
+        assert together[fact].tolist() == [float(facts[fact]) for facts in alone]
     assert moments(name, [[7], [9]], [1, 2, 3], 3, 4).mean.shape == (2, 3)

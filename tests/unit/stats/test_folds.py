@@ -34,9 +34,11 @@ Scores = Mapping[str, Any]
 
 def fold(scores: Scores) -> ScoredFold:
     ids = pl.Series(list(scores), dtype=pl.String)
-    rows = np.array([np.atleast_1d(own) for own in scores.values()], np.float64)
+    rows = np.array([np.atleast_1d(values) for values in scores.values()], np.float64)
     columns = rows.reshape(len(scores), -1).T if scores else np.zeros((len(MODELS), 0))
-    tables = {n: ScoreTable({METRIC: own[None]}) for n, own in zip(MODELS, columns, strict=False)}
+    tables = {
+        n: ScoreTable({METRIC: values[None]}) for n, values in zip(MODELS, columns, strict=False)
+    }
     return ScoredFold(id_hashes(ids), tables, ids)
 
 
@@ -46,18 +48,18 @@ def of_all(part: Part) -> Folds:
 
 def scored_folds(*folds: Scores) -> tuple[ScoredUsers, Folds]:
     part = [fold(scores) for scores in folds]
-    of = of_all(part)
-    return folded(of, part), of
+    joined = of_all(part)
+    return folded(joined, part), joined
 
 
-def compared(users: ScoredUsers, of: Folds | None = None) -> Paired:
-    pairs = Pairs(MODELS, METRIC, Rules(resamples=9999), of)
+def compared(users: ScoredUsers, folds: Folds | None = None) -> Paired:
+    pairs = Pairs(MODELS, METRIC, Rules(resamples=9999), folds)
     (paired,) = results_of([pairs], of_one(users))
     return paired
 
 
-def estimated(users: ScoredUsers, of: Folds | None = None, keys: Any = KEYS) -> Any:
-    (result,) = results_of([Estimates(keys, 70, 5, of)], of_one(users))
+def estimated(users: ScoredUsers, folds: Folds | None = None, keys: Any = KEYS) -> Any:
+    (result,) = results_of([Estimates(keys, 70, 5, folds)], of_one(users))
     return result
 
 
@@ -70,10 +72,10 @@ def test_freedom_is_that_of_the_smaller_folds() -> None:
 
 def test_a_fold_of_one_user_leaves_no_interval() -> None:
     """What others in the user's place would score is not known."""
-    users, of = scored_folds({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
-    result = estimated(users, of)[0][ONE]
+    users, folds = scored_folds({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
+    result = estimated(users, folds)[0][ONE]
     assert (result.ci95, result.ci95_t) == (None, None)
-    (facts,) = compared(users, of).pairs.values()
+    (facts,) = compared(users, folds).pairs.values()
     assert (t_test(facts.sample), minimum_detectable_difference(facts.sample)) == (1.0, None)
 
 
@@ -81,37 +83,37 @@ def test_repeats_have_means_of_their_own_and_a_metric_of_all_lists_has_no_users(
     """Means 1/2 and 1 of the first fold's repeats, 0 and 1/2 of the second's."""
     ids = pl.Series(["ann", "bob"])
     scores = np.array([[1, 0], [1, 1]]), np.array([[0, 0], [0, 1]])
-    tables = [ScoreTable({METRIC: own, COVERAGE: np.zeros((2, 1))}) for own in scores]
+    tables = [ScoreTable({METRIC: values, COVERAGE: np.zeros((2, 1))}) for values in scores]
     part = [ScoredFold(id_hashes(ids), {"one": table}, ids) for table in tables]
-    of = of_all(part)
-    assert of.of_repeats(ONE).tolist() == [1 / 4, 3 / 4]
-    assert of.mean(ONE) == 1 / 2
-    assert of.offsets(ONE).tolist() == [[1 / 4, 1 / 2], [0, 1 / 4]]
-    table = folded(of, part).tables["one"].values
-    assert {m: own.tolist() for m, own in table.items()} == {METRIC: [[1 / 2, 0], [1 / 2, 1]]}
+    folds = of_all(part)
+    assert folds.of_repeats(ONE).tolist() == [1 / 4, 3 / 4]
+    assert folds.mean(ONE) == 1 / 2
+    assert folds.offsets(ONE).tolist() == [[1 / 4, 1 / 2], [0, 1 / 4]]
+    table = folded(folds, part).tables["one"].values
+    assert {m: values.tolist() for m, values in table.items()} == {METRIC: [[1 / 2, 0], [1 / 2, 1]]}
 
 
 def test_a_model_has_one_mean() -> None:
     """(5/9 + 5/6) / 2 = 25/36; to the last bit that of its estimate."""
     first = {"ann": (2 / 3, 0), "bob": (0, 0), "cid": (1, 0)}
-    users, of = scored_folds(first, {"bob": (2 / 3, 0), "cid": (1, 0)})
-    mean = compared(users, of).means["one"]
+    users, folds = scored_folds(first, {"bob": (2 / 3, 0), "cid": (1, 0)})
+    mean = compared(users, folds).means["one"]
     assert mean == exactly(25 / 36)
-    assert mean == estimated(users, of)[0][ONE].mean == of.mean(ONE)
+    assert mean == estimated(users, folds)[0][ONE].mean == folds.mean(ONE)
 
 
 def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     """To the last bit: sums, signs and intervals are those of the single set."""
     first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}
     second = {"ann": (0, 1 / 2), "bob": (1 / 2, 1 / 2), "cid": (1 / 4, 0), "dan": (1, 0)}
-    users, of = scored_folds(first, second)
+    users, folds = scored_folds(first, second)
     both = fold({u: np.add(first[u], second[u]) / 2 for u in first})
     one_set = ScoredUsers(both.hashes, both.tables)
-    in_folds, in_one = estimated(users, of)[0], estimated(one_set)[0]
+    in_folds, in_one = estimated(users, folds)[0], estimated(one_set)[0]
     for key in KEYS:
         assert in_folds[key].ci95_t == in_one[key].ci95_t
         assert in_folds[key].ci95 == in_one[key].ci95
-    assert compared(users, of).pairs == compared(one_set).pairs
+    assert compared(users, folds).pairs == compared(one_set).pairs
 
 
 scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.3, 0.5, 1.0])
@@ -126,19 +128,19 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
     Errors are those of the infinitesimal jackknife (Jaeckel 1972).
     """
     users = sorted(set().union(*folds))
-    for at, name in enumerate(MODELS):
-        own = [{u: Fraction(s[at]) for u, s in scores.items()} for scores in folds]
-        means = [sum(s.values()) / len(s) for s in own]
+    for place, name in enumerate(MODELS):
+        of_model = [{u: Fraction(s[place]) for u, s in scores.items()} for scores in folds]
+        means = [sum(s.values()) / len(s) for s in of_model]
         mean = sum(means) / len(means)
         value, error = dict.fromkeys(users, Fraction()), dict.fromkeys(users, mean)
-        for of_fold, of_mean in zip(own, means, strict=True):
+        for of_fold, of_mean in zip(of_model, means, strict=True):
             for user, score in of_fold.items():
                 share = Fraction(len(users), len(folds) * len(of_fold))
                 value[user] += share * score
                 error[user] += share * (score - of_mean)
         assert sum(value.values()) / len(users) == mean
-        known, of = scored_folds(*folds)
-        errors = module.errors(known, (name, METRIC), of).tolist()
+        known, known_folds = scored_folds(*folds)
+        errors = module.errors(known, (name, METRIC), known_folds).tolist()
         result = known.tables[name].of_users(METRIC).tolist()
         assert result == exactly([float(value[u]) for u in users])
         assert errors == exactly([float(error[u]) for u in users])
@@ -147,12 +149,12 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
 @given(some_folds)
 def test_the_bootstrap_resamples_errors(folds: list[Scores]) -> None:
     """What is added up of values and of who is there, is the mean of the resampled errors."""
-    users, of = scored_folds(*folds)
-    errors = module.errors(users, ONE, of)[:, None]
+    users, known_folds = scored_folds(*folds)
+    errors = module.errors(users, ONE, known_folds)[:, None]
     grid = resampling.exponents(np.abs(errors).max(axis=0), len(errors))
     sums, drawn = resampling.resampled_sums(errors, users.hashes, grid, 70, 5)
     expected = resampling.resampled_means(sums, drawn, grid)[:, 0]
-    assert estimated(users, of, [ONE])[1][ONE] == exactly(expected)
+    assert estimated(users, known_folds, [ONE])[1][ONE] == exactly(expected)
 
 
 @given(some_folds, st.randoms())
@@ -162,26 +164,26 @@ def test_neither_the_order_of_users_nor_parts_change_a_bit(
     """In three parts, of which some have no users of a fold."""
     users = sorted(set().union(*folds))
     of_part = {user: random.randrange(3) for user in users}
-    shuffled = [dict(random.sample(list(own.items()), len(own))) for own in folds]
+    shuffled = [dict(random.sample(list(scores.items()), len(scores))) for scores in folds]
     parts = [
-        [fold({u: s for u, s in own.items() if of_part[u] == number}) for own in shuffled]
+        [fold({u: s for u, s in scores.items() if of_part[u] == number}) for scores in shuffled]
         for number in range(3)
     ]
-    assert facts_of(parts, len(users)) == facts_of([[fold(own) for own in folds]], len(users))
+    assert facts_of(parts, len(users)) == facts_of([[fold(scores) for scores in folds]], len(users))
 
 
 def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     """Return everything that a run of several folds tells of users in parts."""
-    of = folds_of(of_parts(lambda: iter(parts)))
-    laws = [[law(*(2 + own.hashes % 3).tolist()) for own in part] for part in parts]
-    known = [folded(of, *each) for each in zip(parts, laws, strict=True)]
+    folds = folds_of(of_parts(lambda: iter(parts)))
+    laws = [[law(*(2 + scored.hashes % 3).tolist()) for scored in part] for part in parts]
+    known = [folded(folds, part, of_folds) for part, of_folds in zip(parts, laws, strict=True)]
     total = of_parts(lambda: iter(known))
-    result = [of.users, of.common, of.freedom, *(of.mean(key) for key in KEYS)]
-    statistics = [Estimates(KEYS, 70, 3, of), Verdicts(MODELS, METRIC, of)]
+    result = [folds.users, folds.common, folds.freedom, *(folds.mean(key) for key in KEYS)]
+    statistics = [Estimates(KEYS, 70, 3, folds), Verdicts(MODELS, METRIC, folds)]
     (estimates, means), verdicts = results_of(statistics, total)
     result += [estimates, verdicts, *(means[key].tolist() for key in KEYS)]
     if users > 1:
-        (paired,) = results_of([Pairs(MODELS, METRIC, Rules(resamples=70), of)], total)
+        (paired,) = results_of([Pairs(MODELS, METRIC, Rules(resamples=70), folds)], total)
         result += [paired.means, paired.any_hit, paired.pairs]
     return result
 
@@ -201,15 +203,15 @@ candidates = st.dictionaries(st.sampled_from("abc"), st.integers(1, 5), min_size
 @given(st.lists(candidates, min_size=1, max_size=3))
 def test_the_law_of_the_mean_equals_all_draws(folds: list[dict[str, int]]) -> None:
     """Every user of every fold hits or not; the mean over folds of each of all the ends."""
-    part = [fold(dict.fromkeys(own, 0)) for own in folds]
-    result = folded(of_all(part), part, [law(*own.values()) for own in folds]).law
+    part = [fold(dict.fromkeys(sizes, 0)) for sizes in folds]
+    result = folded(of_all(part), part, [law(*sizes.values()) for sizes in folds]).law
     assert result is not None
-    cases = [(len(own), n) for own in folds for n in own.values()]
+    cases = [(len(sizes), n) for sizes in folds for n in sizes.values()]
     chances, means = [], []
     for hits in product((0, 1), repeat=len(cases)):
-        of = list(zip(hits, cases, strict=True))
-        chances.append(np.prod([1 / n if hit else 1 - 1 / n for hit, (_, n) in of]))
-        means.append(sum(hit / size for hit, (size, _) in of) / len(folds))
+        draw = list(zip(hits, cases, strict=True))
+        chances.append(np.prod([1 / n if hit else 1 - 1 / n for hit, (_, n) in draw]))
+        means.append(sum(hit / size for hit, (size, _) in draw) / len(folds))
     mean = np.average(means, weights=chances)
     deviations = np.array(means) - mean
     of_mean = law_of_mean(result.sums())

@@ -21,10 +21,10 @@ scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.25, 0.5, 1.0])
 
 @given(st.lists(st.tuples(scores, scores), min_size=3, max_size=60))
 def test_the_t_test_equals_scipys(rows: list[tuple[float, float]]) -> None:
-    one, other = np.array(rows).T
-    assume(len(set(one - other)) > 1)
-    expected = stats.ttest_rel(one, other).pvalue
-    assert tests.t_test(Sample.of(one - other)) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    first, second = np.array(rows).T
+    assume(len(set(first - second)) > 1)
+    expected = stats.ttest_rel(first, second).pvalue
+    assert tests.t_test(Sample.of(first - second)) == pytest.approx(expected, rel=1e-10, abs=1e-10)
 
 
 def test_the_randomisation_test_is_near_the_exact_one() -> None:

@@ -28,8 +28,8 @@ MANY = {
 
 def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **named: Any) -> Comparison:
     """Compare models of scores (users,) or (repeats, users)."""
-    scores = {name: np.atleast_2d(np.array(own, float)) for name, own in user_scores.items()}
-    tables = {name: ScoreTable({metric: own}) for name, own in scores.items()}
+    scores = {name: np.atleast_2d(np.array(values, float)) for name, values in user_scores.items()}
+    tables = {name: ScoreTable({metric: values}) for name, values in scores.items()}
     names, rules = list(tables), Rules(**named)
     users = hashes(scores[names[0]].shape[1])
     result = figures_of(of_one(ScoredUsers(users, tables)), names, [metric], rules).comparison
@@ -79,9 +79,9 @@ def test_the_matrix_says_who_is_better_than_whom() -> None:
     """Only "strong" is apart; its row has wins, and the columns of the others' rows a loss."""
     (sheet,) = compared(MANY).sheets()
     assert sheet.titles == ["", "model", "1", "2", "3"]
-    first, *others = sheet.rows
+    first, *rest = sheet.rows
     assert first == ["1", "strong", "·", "▲", "▲"]
-    assert [row[2:] for row in others] == [["▼", "·", "="], ["▼", "=", "·"]]
+    assert [row[2:] for row in rest] == [["▼", "·", "="], ["▼", "=", "·"]]
     assert "▲ better than the model of the column, ▼ worse, = tied" in sheet.footing
     assert [len(each.rows) for each in compared(MANY, baseline="weak").sheets()] == [2]
 

@@ -58,10 +58,10 @@ def drawn(users: int, resamples: int, seed: int, weights: Weights = POISSON) -> 
 def test_the_seed_alone_decides(kind: str) -> None:
     """Neither threads nor more resamples change a bit; the input stays; what is 0 stays 0."""
     values = SPARSE.copy()
-    one, three = (resampled(kind, values, 200, threads=threads) for threads in (1, 3))
-    assert np.array_equal(one, three)
-    assert np.array_equal(one[:70], resampled(kind, values, 70))
-    assert not np.array_equal(one, resampled(kind, values, 200, seed=1))
+    result, three = (resampled(kind, values, 200, threads=threads) for threads in (1, 3))
+    assert np.array_equal(result, three)
+    assert np.array_equal(result[:70], resampled(kind, values, 70))
+    assert not np.array_equal(result, resampled(kind, values, 200, seed=1))
     assert np.array_equal(values, SPARSE)
     assert not resampled(kind, np.zeros((20, 2)), 70).any()
 
@@ -101,12 +101,12 @@ def test_neither_order_nor_parts_of_users_change_a_bit(users: Any, parts: int, o
     order.shuffle(rows)
     shares = np.array_split(rows, parts)
     largest = values.max(axis=0)
-    grid, one = exponents(largest, len(users)), exponents(largest.max(), len(users))
-    result = [resampled_sums(values[own], users[own], grid, 70, 5) for own in shares]
+    grid, scale = exponents(largest, len(users)), exponents(largest.max(), len(users))
+    result = [resampled_sums(values[share], users[share], grid, 70, 5) for share in shares]
     means = resampled_means(*(np.sum(each, axis=0) for each in zip(*result, strict=True)), grid)
     assert np.array_equal(means, bootstrap(values, users, 70, 5))
-    signed = sum(randomized_sums(values[own], users[own], one, 70, 5) for own in shares)
-    assert np.array_equal(signed, randomized_sums(values, users, one, 70, 5))
+    signed = sum(randomized_sums(values[share], users[share], scale, 70, 5) for share in shares)
+    assert np.array_equal(signed, randomized_sums(values, users, scale, 70, 5))
 
 
 @pytest.mark.parametrize("largest", [5e-324, 0.1, 1 - 2**-53, 1.0, 7e300])
@@ -148,12 +148,14 @@ def test_weights_and_signs_are_drawn_as_written_down() -> None:
     users = hashes(20)
     for purpose, weights in (("bootstrap", POISSON), ("leaderboards", once(0.3))):
         result, keys = drawn(20, 130, 7, weights), streams(7, purpose, 3).tolist()
-        for user, own in enumerate(users.tolist()):
-            expected = [weight for key in keys for weight in weights_plainly(own ^ key, weights)]
+        for user, user_hash in enumerate(users.tolist()):
+            expected = [
+                weight for key in keys for weight in weights_plainly(user_hash ^ key, weights)
+            ]
             assert result[:, user].tolist() == expected[:130]
     signs, keys = np.sign(flipped(np.eye(20), users, 130, seed=7)), streams(7, "flips", 3)
-    for user, own in enumerate(users.tolist()):
-        bits = [mixed(own ^ key) >> lane & 1 for key in keys.tolist() for lane in range(64)]
+    for user, user_hash in enumerate(users.tolist()):
+        bits = [mixed(user_hash ^ key) >> lane & 1 for key in keys.tolist() for lane in range(64)]
         assert signs[:, user].tolist() == [1 - 2 * bit for bit in bits[:130]]
 
 

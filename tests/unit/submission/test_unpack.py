@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from conftest import refusal
 
-from harness.core.unpacking import UnpackingError
+from harness.core.unpacking import Refused
 from harness.submission import unpack
 from harness.submission.unpack import parquet
 
@@ -33,7 +33,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
 def test_a_row_has_eight_bytes_at_least(tmp_path: Path) -> None:
     """Of three million equal ids a file holds one."""
     pl.select(user=pl.repeat("ann", 3_000_000)).write_parquet(tmp_path / "lists.parquet")
-    with refusal(UnpackingError, "16,777,216 bytes"):
+    with refusal(Refused, "16,777,216 bytes"):
         parquet(tmp_path / "lists.parquet")
 
 
@@ -41,7 +41,7 @@ def test_more_rows_are_written_than_may_be(tmp_path: Path) -> None:
     """Two million rows have 16 MB; eight columns of them are too many."""
     columns = {str(n): pl.repeat(n, 2_000_000) for n in range(8)}
     pl.select(**columns).write_parquet(tmp_path / "lists.parquet")
-    with refusal(UnpackingError, "16,777,216 bytes"):
+    with refusal(Refused, "16,777,216 bytes"):
         parquet(tmp_path / "lists.parquet")
 
 
@@ -53,13 +53,13 @@ def test_its_process_is_ended(
 ) -> None:
     monkeypatch.setattr(unpack, limit, -1)
     pl.DataFrame({"user": ["ann"]}).write_parquet(tmp_path / "lists.parquet")
-    with refusal(UnpackingError, says):
+    with refusal(Refused, says):
         parquet(tmp_path / "lists.parquet")
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" + bytes(100) + b"PAR1", b"PARE" * 10])
 def test_a_damaged_file(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "lists.parquet").write_bytes(content)
-    with pytest.raises(UnpackingError) as caught:
+    with pytest.raises(Refused) as caught:
         parquet(tmp_path / "lists.parquet")
     assert caught.value.fault == "damaged"

@@ -1,18 +1,133 @@
-"""Loops over lines: their fields, quoted ones made plain, decimals, and what is no text of rows."""
+"""Loops over bytes, fields and lines: every place is checked before it is read."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from harness.core._vector cimport count_byte, count_returns, marks, odd_bytes
-from harness.delimited cimport tally as shapes
-from harness.delimited._bytes cimport check, eight, zeros_below
-from harness.delimited._lines cimport FIELD, NO_ROW, RECORD, SUBSTITUTE, trim
-from harness.delimited.tally cimport Tally
+import numpy as np
+
+from harness.core._vector cimport count_byte, marks, short_keys
 
 cdef enum:
     LINE = 10
     RETURN = 13
     QUOTE = 34
+    TOGETHER = 256  # fields whose keys are made in one go
+
+
+cdef class Tally:
+    """Faults that were counted; none at first.
+
+    Parameters
+    ----------
+    faults : int
+        How many different ones there are.
+
+    Attributes
+    ----------
+    counts, lines : int64 array, (faults,)
+        How often each fault was found, and in how many lines.
+    mended : int64 array, (faults,)
+        How often what it is of can be mended.
+    examples : int64 array, (faults, EXAMPLES, 3)
+        The first of each: a line of the block, its first byte and the byte behind the last.
+    """
+
+    def __init__(self, Py_ssize_t faults=SHAPES):
+        self.counts = self._counts = np.zeros(faults, np.int64)
+        self.lines = self._lines = np.zeros(faults, np.int64)
+        self.mended = self._mended = np.zeros(faults, np.int64)
+        self.examples = self._examples = np.zeros((faults, EXAMPLES, 3), np.int64)
+
+    def copy(self):
+        """Return the same, which is counted further apart from this one."""
+        cdef Tally other = Tally(len(self.counts))
+        other.counts[:], other.lines[:], other.examples[:] = self.counts, self.lines, self.examples
+        other.mended[:] = self.mended
+        return other
+
+    cdef int note(
+        self, int fault, Py_ssize_t line, Py_ssize_t start, Py_ssize_t stop
+    ) except -1 nogil:
+        """Count a fault and its line; remember where it is, if it is among the first."""
+        cdef Py_ssize_t at = self._lines[fault]
+        if at < EXAMPLES:
+            self._examples[fault, at, 0] = line
+            self._examples[fault, at, 1] = start
+            self._examples[fault, at, 2] = stop
+        self._counts[fault] += 1
+        self._lines[fault] += 1
+        return 0
+
+    cdef int note_once(
+        self, int fault, int noted, Py_ssize_t line, Py_ssize_t start, Py_ssize_t stop
+    ) except -1 nogil:
+        """Count a fault that a line may have several times, the line once.
+
+        `noted` holds the line's faults so far, 1 << fault each; return it with this one.
+        """
+        if noted & 1 << fault:
+            self._counts[fault] += 1
+        else:
+            self.note(fault, line, start, stop)
+        return noted | 1 << fault
+
+
+def find_byte(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint8_t wanted):
+    """Return the first place from `start` that holds a byte, or `stop`."""
+    return find(buffer, start, stop, wanted)
+
+
+def behind_last(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint8_t wanted):
+    """Return the place behind the last byte `wanted` from `start` on; 0 without one."""
+    cdef Py_ssize_t at = stop
+    with nogil:
+        while at > start and buffer[at - 1] != wanted:
+            at -= 1
+    return at if at > start else 0
+
+
+def keys(
+    const uint8_t[::1] buffer,
+    const int64_t[:] starts,
+    const int64_t[:] stops,
+    const uint64_t[::1] secret,
+    uint64_t[:, ::1] found,
+):
+    """Write the key of each field, two numbers; logs often have the field of the line before."""
+    cdef Py_ssize_t at, start, stop, part = 0, before = 0, length = -1, held
+    cdef uint64_t low = secret[0], high = secret[1]
+    cdef Py_ssize_t[TOGETHER] row  # of short fields, whose keys are made side by side
+    cdef uint64_t[TOGETHER] first, last, keys, others
+    cdef bint[TOGETHER] again
+    if found.shape[1] != 2:
+        raise ValueError("a key has two numbers")
+    with nogil:
+        while part < starts.shape[0]:
+            held = 0
+            for at in range(part, min(part + TOGETHER, starts.shape[0])):
+                start, stop = starts[at], stops[at]
+                check(buffer, start, stop)
+                if stop < start:
+                    raise IndexError(f"bytes {start} to {stop}")
+                again[at - part] = stop - start == length and same(
+                    &buffer[start], &buffer[before], length
+                )
+                if again[at - part]:
+                    continue
+                before, length = start, stop - start
+                if length < SHORT:
+                    ends_of(&buffer[start], length, &first[held], &last[held])
+                    row[held] = at
+                    held += 1
+                else:
+                    key_in(&buffer[start], length, low, high, &found[at, 0])
+            short_keys(first, last, held, low, high, keys, others)
+            for at in range(held):
+                found[row[at], 0], found[row[at], 1] = keys[at], others[at]
+            for at in range(part, min(part + TOGETHER, starts.shape[0])):
+                if again[at - part]:
+                    found[at, 0], found[at, 1] = found[at - 1, 0], found[at - 1, 1]
+            part += TOGETHER
 
 
 def count_lines(const uint8_t[::1] buffer, Py_ssize_t size, uint8_t end):
@@ -87,8 +202,8 @@ cdef int shape_of(
     """Return what is wrong with a line of another number of fields."""
     trim(buffer, &start, &stop)
     if start == stop:
-        return shapes.BLANK
-    return shapes.TOO_FEW if few else shapes.TOO_MANY
+        return BLANK
+    return TOO_FEW if few else TOO_MANY
 
 
 cdef struct Record:
@@ -230,18 +345,6 @@ def mark(uint8_t[::1] buffer, Py_ssize_t size, const uint8_t[::1] between):
                     buffer[at] = FIELD
                     behind_ = at + width
             part += 64
-
-
-def survey(const uint8_t[::1] buffer, Py_ssize_t size):
-    """Count returns that no line end follows; tell whether there are NULs, and bytes beyond ASCII."""
-    cdef Py_ssize_t alone = 0
-    cdef int odd
-    with nogil:
-        check(buffer, 0, size)
-        odd = odd_bytes(&buffer[0], size)
-        if odd & 1:
-            alone = count_returns(&buffer[0], size)
-    return alone, odd & 2 != 0, odd & 4 != 0
 
 
 def gather(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from harness.core.errors import DataError
+from harness.core.errors import DataError, counted
 from harness.core.io import unusable
-from harness.core.unpacking import FAULTS, UnpackingError
 from harness.data.layout import ESCAPE, LISTS, Table
-from harness.data.source import miscounted, unnamed
-from harness.delimited import _lines
+from harness.delimited import _delimited
 from harness.delimited.blocks import padded, plain
 from harness.delimited.stream import Refused, opened
 
@@ -23,6 +23,9 @@ TORN = "there is text after a closing quote"
 NO_UTF_8 = " is not UTF-8 text"
 CONTROL = " holds a control character (0x1A, 0x1E or 0x1F); remove it"
 HAS = " has "
+_SEPARATORS = ("::", ";", "\t", "|", ",")
+_EXCEL = re.compile("sep=.", re.IGNORECASE)
+"""The line that Excel may write before the header, to say what stands between fields."""
 _LONGEST = 1 << 16
 """Bytes of a header, on however many lines."""
 
@@ -34,35 +37,16 @@ def opened_text(shown: Path, table: Table) -> Iterator[BinaryIO]:
         with opened(shown, table.cap, table.encoding) as file:
             yield file.stream
     except Refused as error:
-        raise _refused(shown, table, error) from error
+        raise unusable(shown, error, table.cap) from error
     except OSError as error:
         why = error.strerror or error
         raise DataError(f"{shown}: cannot be read: {why}; copy it again") from error
 
 
-def _refused(shown: Path, table: Table, error: Refused) -> DataError:
-    if error.fault in FAULTS:
-        packed = UnpackingError(error.fault, error.value)  # type: ignore[arg-type]
-        return unusable(shown, packed, table.cap)
-    words = {
-        "encoding": f"{error.value}; name another encoding, or save the file as UTF-8",
-        "endless": f"a line is longer than {error.value}; check the line ends",
-    }
-    otherwise = "cannot be opened; check its name and permissions"
-    return DataError(f"{shown}: {words.get(error.fault, otherwise)}")
-
-
 class Header(NamedTuple):
-    """What the beginning of a file says.
+    """The columns of a file, each once, and the lines and bytes before its first row.
 
-    Attributes
-    ----------
-    names : list of str
-        The columns, each once.
-    lines, size : int
-        How many lines and bytes stand before the first row.
-    returns : bool
-        Whether carriage returns alone end the lines.
+    `returns` says whether carriage returns alone end the lines.
     """
 
     names: list[str]
@@ -92,9 +76,9 @@ def _first_line(table: Table, shown: Path, text: bytes, *, whole: bool) -> tuple
     between = table.separator.encode()
     if len(between) > 1 and b"\n" in text:
         line = text[: text.index(b"\n")]
-        if _lines.FIELD in line:
+        if _delimited.FIELD in line:
             raise DataError(f"{shown}: line 1{CONTROL}")
-        fields = line.removesuffix(b"\r").replace(between, bytes([_lines.FIELD]))
+        fields = line.removesuffix(b"\r").replace(between, bytes([_delimited.FIELD]))
         return fields, 1, len(line) + 1
     block, consumed = plain(
         padded(text), len(text), between[0], whole, quote=table.quote, escape=table.escape
@@ -117,7 +101,7 @@ def _names(table: Table, shown: Path, line: bytes) -> list[str]:
     if not line:
         raise DataError(f"{shown}: the file is empty or starts with a blank line; expected a table")
     try:
-        first = line.decode().split(chr(_lines.FIELD))
+        first = line.decode().split(chr(_delimited.FIELD))
     except UnicodeDecodeError as error:
         raise DataError(f"{shown}: line 1{with_cure(NO_UTF_8, table)}") from error
     header = table.header
@@ -153,3 +137,54 @@ def with_cure(says: str, table: Table) -> str:
         return says
     allowed = 'encoding = "latin-1" or "cp1252"'
     return f"{says}; save the file as UTF-8, or set {allowed} {place}"
+
+
+def _other_separators(table: Table, line: str) -> list[str]:
+    """Return what else may stand between the fields of a line."""
+    return [sign for sign in _SEPARATORS if sign in line and sign != table.separator]
+
+
+def _separated(separator: str, table: Table) -> str:
+    """Return how to say what stands between the fields of a table."""
+    if table.key == LISTS:
+        return "save the file with commas between fields"
+    key = json.dumps(separator)  # TOML writes it so too
+    says = f"set separator = {key} {table.place}"
+    if table.key == "events":
+        return f"{says} (or --set 'data.separator={key}')"
+    return says if table.key else (f"{says}; or save the file with this separator")
+
+
+def miscounted(table: Table, first: Sequence[str], names: Sequence[str]) -> str:
+    """Return what is said of line 1 where it has another number of fields than it has names."""
+    named = f"{table.named('header')} names {len(names)} ({', '.join(names)})"
+    told = f" has {counted(len(first), 'field')}, but {named}; "
+    line = table.separator.join(first)
+    others = _other_separators(table, line)
+    exact = [sign for sign in others if line.count(sign) + 1 == len(names)]
+    if exact and len(first) < len(names):
+        cure = _separated(exact[0], table)
+        return f"{told}separated by {json.dumps(exact[0])} they are {len(names)}: {cure}"
+    if len(first) > 1:
+        return f"{told}name every column, in file order"
+    found = json.dumps(table.separator)
+    return f"{told}check the separator, which is not {found}, or name every column"
+
+
+def unnamed(table: Table) -> str:
+    """Return what to do where the first line of a table is no header."""
+    if table.key == LISTS:
+        return "if the file has no header line, write one, such as user,items"
+    where = f'name its columns: header = ["…", "…"] {table.place}'
+    return f"if the file has no header line, {where}"
+
+
+def separator_hint(table: Table, names: Sequence[str]) -> str:
+    """Return what to do where names look like a line that something else separates."""
+    first = table.separator.join(names)
+    if _EXCEL.fullmatch(first):
+        return f"Excel wrote line 1, {first!r}: remove it, and {_separated(first[-1], table)}"
+    others = _other_separators(table, first)
+    if len(names) == 1 and others:
+        return f"the separator seems to be another: {_separated(others[0], table)}"
+    return ""

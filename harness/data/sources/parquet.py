@@ -1,0 +1,78 @@
+"""A Parquet file, or a frame that was given in Python, read by Polars: columns have types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from harness.core.errors import DataError, row_text
+from harness.core.frames import UNREADABLE
+from harness.core.unpacking import PARQUET
+from harness.data.layout import Table
+from harness.data.source import Source, Wanted, unreadable
+from harness.data.to_events import Rows
+
+BATCH_ROWS, LIST_ROWS = 1_000_000, 1 << 12
+"""Rows that are read at once, and of those that hold lists."""
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
+"""Bytes that no text has, and any Parquet file."""
+
+
+def parquet_source(table: Table, plain: Path, shown: Path) -> Source:
+    """Return a Parquet file of a table; `shown` is how the user knows it, perhaps packed.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read.
+    """
+    try:
+        frame = pl.scan_parquet(plain.absolute(), glob=False)  # Polars expands "~"
+        kinds = dict(frame.collect_schema())
+    except UNREADABLE as error:
+        with plain.open("rb") as file:
+            first = file.read(1 << 10)
+        if first and not first.startswith(PARQUET) and first == first.translate(None, _CONTROLS):
+            name = shown.name.replace(plain.suffix, ".csv")
+            raise DataError(
+                f"{shown}: not a Parquet file; it looks like text. Rename it {name}, also in the "
+                "config or the command"
+            ) from error
+        reason = str(error).strip().splitlines()[0]
+        raise DataError(f"{shown}: cannot be read as a table: {reason}") from error
+    rows, size = partial(_rows, frame, table, shown), partial(_size, frame)
+    return Source(table, shown, list(kinds), rows, kinds, size=size)
+
+
+def frame_source(table: Table, frame: pl.DataFrame) -> Source:
+    """Return a frame as a Parquet file of its rows would be read."""
+    rows, kinds = partial(_rows, frame.lazy(), table, table.path), dict(frame.schema)
+    return Source(
+        table,
+        table.path,
+        list(kinds),
+        rows,
+        kinds,
+        size=lambda: frame.height,
+        holder="it",
+        place=lambda row: row_text(row - 1),
+    )
+
+
+def _rows(frame: pl.LazyFrame, table: Table, shown: Path, wanted: Wanted) -> Iterator[Rows]:
+    some = frame.select(wanted.every).slice(wanted.first, wanted.count)
+    try:
+        for batch in some.collect_batches(chunk_size=LIST_ROWS if table.rows else BATCH_ROWS):
+            yield Rows(batch)
+    except UNREADABLE as error:
+        raise unreadable(shown, error) from error
+
+
+def _size(frame: pl.LazyFrame) -> int:
+    try:
+        return int(frame.select(pl.len()).collect().item())
+    except UNREADABLE:
+        return 0  # told when the rows are read

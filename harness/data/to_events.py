@@ -1,0 +1,318 @@
+"""Rows of any file as events: ids as keys, times in microseconds, types, values and conditions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from harness.core.arrays import Floats, Int64, UInt64
+from harness.core.errors import DataError
+from harness.core.ids import Lines, hashes_of
+from harness.data import dataset, times
+from harness.data.conditions import all_hold, as_number
+from harness.data.layout import EventTable
+from harness.data.rules import (
+    FieldRule,
+    id_rule,
+    number_rule,
+    rows_key,
+    shown,
+    time_rule,
+    value_rule,
+)
+
+MOST_LABELS = 255
+"""Event types of a log."""
+_FIRST_LABELS = 5
+_FIRST_TIME, _LAST_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_WATCHED = "\0watched "
+_IDS = (dataset.USER, dataset.ITEM)
+Kinds = Mapping[str, Any]
+"""The Polars type of each column."""
+
+
+class Met(NamedTuple):
+    """The ids of some rows.
+
+    `keys`, (rows, 2), are equal where ids of a file are; `texts` takes rows and returns their ids.
+    """
+
+    keys: UInt64
+    texts: Callable[[Int64], pl.Series | Lines]
+
+    def of_rows(self, rows: Int64) -> Met:
+        """Return those of some of the rows."""
+        return Met(self.keys[rows], lambda some: self.texts(rows[some]))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        All columns; of ids that have keys alone, whether there is one.
+    lines : int64 array, optional
+        The place of each in the file, from 1; None: one behind the other.
+    left_out, bytes : int
+        Lines between them that are left out, and the length of the text of all.
+    ids : mapping of column to Met
+        Keys of text files.
+    as_text : callable, optional
+        Returns all columns as text, where the frame has not.
+    """
+
+    frame: pl.DataFrame
+    lines: Int64 | None = None
+    left_out: int = 0
+    bytes: int = 0
+    ids: Mapping[str, Met] = field(default_factory=dict)
+    as_text: Callable[[], pl.DataFrame] | None = None
+
+
+class Labels(NamedTuple):
+    """Texts of which there are few: `names`, and for each row which of them."""
+
+    codes: npt.NDArray[Any]
+    names: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a file, as events.
+
+    Attributes
+    ----------
+    time : int64 array
+        Microseconds since 1970.
+    row : int64 array, optional
+        The row in the file, from 0, where the table is to be numbered.
+    left_out : int
+        Rows that do not hold the conditions.
+    bytes : int
+        Of text that all were read from.
+    kind, value : optional
+        The event types, and numbers, where the table has columns of them.
+    watched : mapping of column to float64 array
+        Numbers: NaN where nothing stands, infinity where a text is no number.
+    """
+
+    user: Met
+    item: Met
+    time: Int64
+    row: Int64 | None
+    left_out: int
+    bytes: int
+    kind: Labels | None
+    value: Floats | None
+    watched: Mapping[str, Floats]
+
+
+def to_events(
+    rows: Rows, table: EventTable, name: object, pattern: str | None, start: int
+) -> Batch | None:
+    """Return rows as events of a table; None where a value is not what it should be.
+
+    Parameters
+    ----------
+    name : Path or str
+        Of the file, for messages.
+    pattern : str, optional
+        How times are written where they are text; see `harness.data.times.from_text`.
+    start : int
+        The number of the first row in the file, from 0.
+
+    Raises
+    ------
+    DataError
+        A column of a type that it cannot have, or of too many event types.
+    polars.exceptions.PolarsError
+        A text is no number in a column that is bounded.
+    """
+    _refuse_types(name, table, rows.frame.schema)
+    frame, kept = rows.frame, np.arange(rows.frame.height)
+    held = frame.select(all_hold(table.where, frame.schema)).to_series() if table.where else None
+    if held is not None and not held.all():
+        frame, kept = frame.filter(held), kept[held.to_numpy()]
+    wanted = dict(_columns(name, table, frame, rows.ids, pattern))
+    columns = {key: one for key, one in wanted.items() if isinstance(one, pl.Series)}
+    if len(columns) < len(wanted):  # of a block of text there may be nothing to work out
+        rest = frame.select(one.alias(key) for key, one in wanted.items() if key not in columns)
+        columns |= rest.to_dict()
+    value = columns.get(dataset.VALUE)
+    if any(_is_faulty(role, column) for role, column in columns.items()) or (
+        value is not None and not value.is_finite().all()
+    ):
+        return None
+    names = list[str]()
+    if table.kind is not None:
+        columns[dataset.KIND], names = _labels(name, table.kind, columns[dataset.KIND])
+    for bounds in table.where:
+        if bounds.of_time:
+            within = columns[dataset.TIME].is_between(
+                _FIRST_TIME if bounds.since is None else bounds.since,
+                _LAST_TIME if bounds.until is None else bounds.until,
+            )
+            columns = {key: column.filter(within) for key, column in columns.items()}
+            kept = kept[within.to_numpy()]
+    arrays = {key: column.to_numpy() for key, column in columns.items() if key not in _IDS}
+    return Batch(
+        user=_met(columns[dataset.USER], rows.ids.get(table.user), kept),
+        item=_met(columns[dataset.ITEM], rows.ids.get(table.item), kept),
+        time=arrays[dataset.TIME],
+        row=start + kept if table.numbered else None,
+        left_out=rows.left_out + rows.frame.height - len(kept),
+        bytes=rows.bytes,
+        kind=None if table.kind is None else Labels(arrays[dataset.KIND], names),
+        value=None if value is None else arrays[dataset.VALUE] + 0.0,  # no zero below zero
+        watched={column: arrays[f"{_WATCHED}{column}"] for column in table.watched},
+    )
+
+
+def rules_of(table: EventTable, kinds: Kinds, pattern: str | None) -> list[FieldRule]:
+    """Return what the columns of events must hold, in the order in which faults are told."""
+    rules = [id_rule(column, table.where) for column in (table.user, table.item)]
+    if table.time is not None:
+        typed = kinds[table.time].is_temporal()  # however numbers are to be read
+        written = "iso" if typed else table.time_format
+        rules.append(time_rule(table.time, written, pattern, required=True, where=table.where))
+    if table.kind is not None:
+        rules.append(id_rule(table.kind, table.where, expected="an event type"))
+    if table.value is not None:
+        rules.append(value_rule(table.value, table.where))
+    bounded = (one for one in table.where if one.bounds)
+    return [*rules, *(number_rule(one.column, one.without, table.where) for one in bounded)]
+
+
+def _columns(
+    name: object,
+    table: EventTable,
+    frame: pl.DataFrame,
+    keyed: Mapping[str, Met],
+    pattern: str | None,
+) -> Iterator[tuple[str, pl.Expr | pl.Series]]:
+    """Yield what a batch takes of a frame; null where nothing stands, or what cannot be read."""
+    kinds = frame.schema
+    for role, column in zip(_IDS, (table.user, table.item), strict=True):
+        made = column in keyed and kinds[column] == pl.Boolean
+        yield role, frame[column] if made else pl.col(column).cast(pl.String)
+    yield dataset.TIME, _time(name, table, frame, pattern)
+    if table.kind is not None:
+        yield dataset.KIND, pl.col(table.kind)
+    if table.value is not None:
+        yield dataset.VALUE, _number(table.value, kinds)
+    for column in table.watched:
+        no_number = pl.when(pl.col(column).cast(pl.String) != "").then(math.inf)
+        yield f"{_WATCHED}{column}", _number(column, kinds).fill_null(no_number).fill_null(np.nan)
+
+
+def _is_faulty(role: str, column: pl.Series) -> bool:
+    """Return whether a value is missing."""
+    if role in _IDS and column.dtype == pl.Boolean:
+        return not column.all()
+    empty = column.dtype == pl.String and (column == "").any()
+    return bool(empty) or column.has_nulls()
+
+
+def _number(column: str, kinds: Kinds) -> pl.Expr:
+    return as_number(pl.col(column), is_text=kinds[column] == pl.String)
+
+
+def _time(
+    name: object, table: EventTable, frame: pl.DataFrame, pattern: str | None
+) -> pl.Expr | pl.Series:
+    if table.time is None:
+        return pl.zeros(frame.height, pl.Int64, eager=True)
+    column, dtype = table.time, frame.schema[table.time]
+    if dtype == pl.Datetime("us"):
+        return frame[column].cast(pl.Int64)
+    if dtype.is_temporal():
+        return times.from_dtype(column, dtype)
+    if dtype.is_integer() and "%" in table.time_format:  # as 20240131 is in text
+        return times.from_text(column, table.time_format, pattern, number=True)
+    if dtype.is_numeric() and table.time_format not in times.EPOCH_UNITS_US:
+        raise DataError(
+            f'{name}: column "{column}" holds numbers, not {times.expected(table.time_format)}; '
+            'set time_format = "epoch_s" or "epoch_ms" under [data]'
+        )
+    return times.from_text(column, table.time_format, pattern)
+
+
+def _met(ids: pl.Series, keyed: Met | None, kept: Int64) -> Met:
+    """Return the ids of the rows that are kept, by keys of text or by hashes of Polars."""
+    if keyed is not None:
+        return keyed if len(kept) == len(keyed.keys) else keyed.of_rows(kept)
+    hashes = (each.alias(str(number)) for number, each in enumerate(hashes_of(ids.name)))
+    return Met(ids.to_frame().select(hashes).to_numpy(order="c"), ids.gather)
+
+
+def _labels(name: object, column: str, kinds: pl.Series) -> tuple[pl.Series, list[str]]:
+    """Return which of some event types each is, and their names."""
+    if kinds.dtype.is_integer():  # numbers are found sooner than their texts
+        values = kinds.unique().sort()
+        names, codes = values.cast(pl.String), values.search_sorted(kinds)
+    else:
+        names = kinds.cast(pl.String).unique().sort()
+        if len(names) <= MOST_LABELS:
+            codes = kinds.cast(pl.String).cast(pl.Enum(names)).to_physical()
+    if len(names) > MOST_LABELS:
+        raise DataError(too_many_labels(name, column, names.to_list()))
+    return codes, names.to_list()
+
+
+def too_many_labels(name: object, column: str, names: Sequence[str]) -> str:
+    """Return what is said of a column that is hardly one of event types."""
+    first = ", ".join(shown(label) for label in names[:_FIRST_LABELS])
+    return (
+        f'{name}: column "{column}" holds more than {MOST_LABELS} event types ({first}, …); '
+        "name the column of event types as [data] kind"
+    )
+
+
+_WORDS = {"Date": "dates", "Datetime": "dates with times", "List": "lists", "Array": "lists"}
+_WORDS |= {"Struct": "records", "Binary": "bytes", "Float64": "floats", "Float32": "floats"}
+
+
+def in_words(kind: pl.DataType) -> str:
+    """Return what a column holds, for messages."""
+    return _WORDS.get(kind.base_type().__name__, f"{kind} values")
+
+
+def _refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
+    """Raise DataError where a column is of a type that it cannot have."""
+    for column in (table.user, table.item):
+        refuse_float_ids(name, column, kinds[column])
+    bounded = [one.column for one in table.where if one.bounds]
+    for column in bounded if table.value is None else [table.value, *bounded]:
+        kind = kinds[column]
+        if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
+            raise DataError(f'{name}: column "{column}" holds {in_words(kind)}; expected numbers')
+    kind = pl.Null() if table.kind is None else kinds[table.kind]
+    if kind.is_nested() or kind == pl.Binary:
+        raise DataError(
+            f'{name}: column "{table.kind}" holds {in_words(kind)}; expected event types'
+        )
+
+
+def refuse_float_ids(name: object, column: str, kind: pl.DataType) -> None:
+    """Raise DataError where a column of ids is of a type whose texts are not those of ids."""
+    if not (kind.is_float() or kind.is_nested() or kind == pl.Binary):
+        return
+    cure = "write ids as text"
+    if kind.is_float():
+        cure = (
+            "in pandas, a missing value turns whole numbers into floats: drop such rows, then "
+            f'convert the column with .astype({{"{column}": "Int64"}})'
+        )
+    elif isinstance(kind, (pl.List, pl.Array)):
+        cure = f"if its elements are ids, {rows_key(column)} makes one row per element"
+    raise DataError(
+        f'{name}: column "{column}" holds {in_words(kind)}, which cannot tell ids apart; {cure}'
+    )
