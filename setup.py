@@ -15,11 +15,7 @@ MODULES = [
     "harness/metrics/_kernels.py",
     "harness/models/_kernels.py",
     "harness/stats/_kernels.pyx",
-    "harness/submission/_fix.pyx",
-    "harness/submission/_items.pyx",
-    "harness/submission/_keys.pyx",
-    "harness/submission/_scan.pyx",
-    "harness/submission/faults.pyx",
+    "harness/submission/_kernels.pyx",
     "baselines/_kernels.py",
 ]
 # A product and a sum are rounded one after the other on every machine: no fused instruction.

@@ -64,7 +64,7 @@ def validate(
     tell(validation, validation.to_dict, format_, time.perf_counter() - began)
     if fix is None:
         return 0 if validation.valid else 1
-    fixed = mend(file, examined.against, fix)
+    fixed = mend(file, examined.against, fix, examined=examined)
     after = examine_on(fix, terms, k, strict=strict).validation
     if not (quiet and after.valid):  # else it says why the status is 1
         print(problems.mended(validation, fixed, after), file=sys.stderr)

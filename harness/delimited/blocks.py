@@ -107,7 +107,7 @@ def plain(
         Whether nothing follows, so that what is open now stays open.
     """
     out = np.empty(size + PAD, np.uint8)
-    most = int(np.count_nonzero(buffer[:size] == _LINE)) + 1
+    most = _delimited.count_byte(buffer, size, _LINE) + 1
     lines, unclosed, torn = np.empty((3, most), np.int64)
     sign = ord(escape) if escape else -1
     written, n, consumed, ended, n_unclosed, n_torn = _delimited.plain(
@@ -260,7 +260,7 @@ def fields(block: Block, columns: Int32, tally: Tally | None = None) -> tuple[In
     users : int32 array, (lines,)
         NO_ROW where there is no row, else 0.
     """
-    n = np.count_nonzero(block.buffer[: block.size] == block.end)
+    n = _delimited.count_byte(block.buffer, block.size, block.end)
     starts, stops = np.zeros((2, n, int(columns.max()) + 1), np.int64)
     users = np.empty(n, np.int32)
     _delimited.cut(

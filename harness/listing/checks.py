@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from harness.core import table
@@ -44,8 +44,19 @@ class Checks:
 
 def document() -> dict[str, Any]:
     """Return the checks of submissions as the JSON document of ``harness list checks``."""
-    names = [field.name for field in fields(CheckFacts)]
-    checks = [CheckFacts(**{n: getattr(rule, n) for n in names}) for rule in RULES.values()]
+    checks = [
+        CheckFacts(
+            code=rule.code,
+            name=rule.name,
+            severity=rule.severity,
+            says=rule.says,
+            hint=rule.hint,
+            of=rule.unit,
+            column=rule.column,
+            fixed=rule.fixed,
+        )
+        for rule in RULES.values()
+    ]
     return table.document(Checks(checks))
 
 

@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.core import _kernels
 from harness.core.arrays import Bool, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
 from harness.delimited._delimited import NO_ROW
-from harness.submission import _scan
-from harness.submission._scan import STRANGER
+from harness.submission import _kernels
+from harness.submission._kernels import STRANGER
 
-_OTHER, _SAME = 1, 2
 _LEAST, _MOST_FILLED = 1 << 12, 0.7
 
 
@@ -36,24 +34,31 @@ class Admitted:
 
     Attributes
     ----------
-    known, torn : bool arrays, one a known user
-        Who has a row, and who has a line that is none.
-    rows, strangers : int
-        Rows, and users who are not known.
+    torn : bool array, one a known user
+        Who has a line that is no row.
+    rows : int
     """
 
     def __init__(self, n_known: int, size: int = 0) -> None:
-        self._size = size
-        self.known: Bool = np.zeros(n_known, np.bool_)
         self.torn: Bool = np.zeros(n_known, np.bool_)
         self.rows = 0
-        self.strangers = 0
-        self._several = KeyTable()
-        self._lists = np.zeros(n_known, np.uint64)
-        self._table = np.zeros((_LEAST, 2), np.uint64)
-        self._others = np.empty(int(_MOST_FILLED * _LEAST), np.uint64)
+        self._n_known, self._size = n_known, size
+        self._strangers = KeyTable()
+        # Of known users, then of strangers, with room for more of these.
+        self._is_there: Bool = np.zeros(n_known, np.bool_)
+        self._lists: UInt64 = np.zeros(n_known, np.uint64)
 
-    def admit(self, users: Int32, keys: UInt64, lists: UInt64, size: int) -> Again:
+    @property
+    def known(self) -> Bool:
+        """Who of the known users has a row."""
+        return self._is_there[: self._n_known]
+
+    @property
+    def strangers(self) -> int:
+        """Users who are not known."""
+        return len(self._strangers)
+
+    def admit(self, users: Int32, keys: UInt64, lists: UInt64, size: int = 1) -> Again:
         """Take in the users of a block's lines, and keys of what else stands there.
 
         Parameters
@@ -61,35 +66,32 @@ class Admitted:
         size : int
             How many bytes the block has.
         """
-        share = size / max(self._size, size)
-        self.rows += int(np.count_nonzero(users != NO_ROW))
-        again, line = np.zeros(len(users), np.int8), 0
-        given = users, keys, lists
-        while line < len(users):
-            known = self.known, self._lists
-            others = self._table, self._others, self.strangers
-            line, self.strangers = _scan.admit(*given, line, *known, *others, again)
-            if line < len(users):
-                self._grow(self.strangers + int(np.count_nonzero(users == STRANGER) / share))
-        return Again(np.flatnonzero(again == _OTHER), np.flatnonzero(again == _SAME))
+        if self.strangers == 0:
+            strangers = np.count_nonzero(users == STRANGER) * max(1.0, self._size / size)
+            rows_of_table = max(_LEAST, 1 << int(strangers / _MOST_FILLED).bit_length())
+            self._strangers = KeyTable(np.zeros((rows_of_table, 2), np.uint64))
+            self._make_room(int(strangers))
+        codes = self._codes(users, keys)
+        self._make_room(self.strangers)
+        again = np.zeros(len(codes), np.int8)
+        _kernels.admit(codes, lists, self._is_there, self._lists, again)
+        return Again(np.flatnonzero(again == 2), np.flatnonzero(again == 1))
 
     def codes(self, users: Int32, keys: UInt64) -> Int32:
         """Take in rows of which a user may have many; return codes, others' behind the known."""
+        self._is_there[users[users >= 0]] = True
+        return self._codes(users, keys)
+
+    def _codes(self, users: Int32, keys: UInt64) -> Int32:
         self.rows += int(np.count_nonzero(users != NO_ROW))
-        self.known[users[users >= 0]] = True
         strange = users == STRANGER
         codes = users.copy()
-        codes[strange] = len(self.known) + self._several.codes(keys[strange])
-        self.strangers = len(self._several)
+        codes[strange] = self._n_known + self._strangers.codes(keys[strange])
         return codes
 
-    def _grow(self, users: int) -> None:
-        """Make room for more users who are not known, for at least so many."""
-        size = 2 * len(self._table)
-        while _MOST_FILLED * size < users:
-            size *= 2
-        table = np.zeros((size, 2), np.uint64)
-        _kernels.move(self._table, table)
-        others = np.empty(int(_MOST_FILLED * len(table)), np.uint64)
-        others[: self.strangers] = self._others[: self.strangers]
-        self._table, self._others = table, others
+    def _make_room(self, strangers: int) -> None:
+        """Make room for so many strangers, and if there is none for as many again."""
+        if self._n_known + strangers > len(self._is_there):
+            room = self._n_known + 2 * strangers - len(self._is_there)
+            self._is_there = np.concatenate((self._is_there, np.zeros(room, np.bool_)))
+            self._lists = np.concatenate((self._lists, np.zeros(room, np.uint64)))

@@ -8,20 +8,19 @@ block once, and of items those of earlier blocks not again, as long as they are 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from threading import Lock
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from harness.core.arrays import Bool, Int32, Int64, UInt64
+from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
 from harness.delimited import blocks
 from harness.delimited.blocks import Block
-from harness.submission import faults
-from harness.submission._keys import Memo
+from harness.submission import _kernels as faults
 from harness.submission.keys import Known, packed
 
 if TYPE_CHECKING:
@@ -42,7 +41,9 @@ _NUMPY = re.compile(rb"np\.[^(]*\((.*)\)", re.DOTALL)
 _EXPONENT = re.compile(rb"[0-9]+(?:[.,][0-9]*)?[eE]\+?[0-9]+")
 _WHOLE = re.compile(rb"([0-9]+)(\.0+)?")
 # No-break space, U+2000 to U+200F, and U+3000, beside those of ASCII.
-_SEPARATOR = re.compile(rb"[,;|\t \n\r]|\xc2\xa0|\xe2\x80[\x80-\x8f]|\xe3\x80\x80")
+SEPARATOR = re.compile(rb"[,;|\t \n\r]|\xc2\xa0|\xe2\x80[\x80-\x8f]|\xe3\x80\x80")
+"""What stands between items in some files."""
+"""What stands between items in some files."""
 _NOTHING = frozenset(b"nan none null na n/a <na> nat nil".split())
 _LONGEST_WORD = 4
 _HEXADECIMAL = r"^[0-9a-f]*[0-9][0-9a-f]*$|^[0-9A-F]*[0-9][0-9A-F]*$"
@@ -79,7 +80,7 @@ def damage(token: bytes, *, digits: bool, width: int) -> tuple[int, int, bytes, 
         marks, mended = marks | 1 << faults.LITERAL, b""
     elif digits and _EXPONENT.fullmatch(bare):
         marks |= 1 << faults.EXPONENT
-    elif _SEPARATOR.search(bare):
+    elif SEPARATOR.search(bare):
         marks |= 1 << faults.SEPARATOR
     elif b"'" in bare or b'"' in bare:
         marks |= 1 << faults.BRACKETS
@@ -129,7 +130,7 @@ class Diagnoses:
         The known id that each means; −1: none, SEVERAL: more than one.
     known : list of bytes
         That id, of several the first by its text; empty where there is none.
-    others : int64 array
+    further : int64 array
         How many more there are.
     certain : bool array
         Whether it can be mended into the id that it means.
@@ -142,10 +143,39 @@ class Diagnoses:
     marks: Int64
     codes: Int32
     known: list[bytes]
-    others: Int64
+    further: Int64
     certain: Bool
     by_case: Bool
     mended: list[bytes | None]
+
+
+class Learnt(NamedTuple):
+    """What items are that are not known, one row each, and known items that some may mean.
+
+    Attributes
+    ----------
+    marks : int64 array
+        What is wrong with each, 1 << fault.
+    is_mended, is_doubtful : bool arrays
+        Whether ``--fix`` mends it, and whether `meant` has the known item beside which it may be
+        another.
+    codes : int32 array
+        Its place among all that were learnt.
+    """
+
+    marks: Int64
+    is_mended: Bool
+    is_doubtful: Bool
+    meant: Mapping[bytes, bytes]
+    codes: Int32
+
+
+class Texts(NamedTuple):
+    """Texts in a buffer, where each begins and ends, (n, 2), and their keys, (n, 2)."""
+
+    buffer: Bytes
+    spans: Int64
+    keys: UInt64
 
 
 class Diagnosis:
@@ -161,41 +191,97 @@ class Diagnosis:
 
     Attributes
     ----------
-    memo : Memo
-        For the compiled scan: the forms of known ids, and of items what tokens are that were met.
+    ids : Ids
+        The known ids for the compiled scan; with their forms as soon as tokens were compared.
+    mended, meant : dict of bytes to bytes
+        Of the tokens that were learnt: what ``--fix`` writes where that is not the token as it
+        stands; and the known item beside which, in one list, the token may be another.
+    joined : set of bytes
+        Those of these tokens that hold separators, and are to be cut at them.
     """
 
     def __init__(self, known: Known, *, of_users: bool, joined: bool) -> None:
         self.known, self._of_users, self._joined = known, of_users, joined
-        self._lock = Lock()
+        self.ids = known.compiled()
+        self._lock = RLock()
         self._meanings: Meanings | None = None
-        self._forms: UInt64 | None = None
-        self.memo = Memo.nothing()
+        self._forget()
 
-    def learn(self, block: Block, keys: UInt64, spans: Int64, memo: Memo) -> Memo:
-        """Return a memo with more tokens, which stand at `spans` of a block."""
-        _, first = np.unique(KeyTable().codes(keys), return_index=True)
-        tokens = block.texts(*spans[first].T)
-        found = self.of(tokens)
-        changed = found.marks & ~(1 << faults.BRACKETS | 1 << faults.SEPARATOR) != 0
-        table = KeyTable(memo.rows.copy(), len(memo))
-        table.codes(keys[first])
-        meant = np.zeros(len(first), np.uint64)
-        if not self.known.complete:  # beside the item that it looks like it may be another
-            own = (found.codes >= 0) & changed
-            texts = packed(list(compress(found.known, own)))
-            meant[own] = blocks.keys(*texts, self.known.secret)[:, 0]
-        pairs = zip(found.mended, tokens, strict=True)
-        mended = [None if text == token else text for text, token in pairs]
-        is_mended = np.array([text is not None for text in mended], np.uint8)
-        buffer, *places = packed([text or b"" for text in mended])
-        growth = int((places[1] - places[0] - (spans[first, 1] - spans[first, 0])).max(initial=0))
-        written = is_mended, buffer, *places, growth
-        more = memo.more(table.rows, found.marks, meant, *written, self._forms)
+    def _forget(self) -> None:
+        self._table = KeyTable()
+        self._marks, self._is_mended = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        self._is_doubtful = np.zeros(0, np.bool_)
+        self.mended, self.meant = dict[bytes, bytes](), dict[bytes, bytes]()
+        self._tokens = list[bytes]()
+        self._written: Texts | None = None
+        self.joined, self._texts = set[bytes](), set[bytes]()
+
+    def learn(self, block: Block, keys: UInt64, spans: Int64) -> Learnt:
+        """Return what tokens of a block are; each is diagnosed when it is first met.
+
+        Parameters
+        ----------
+        keys : uint64 array, (n, 2)
+        spans : int64 array, (n, 3)
+            The line of each, its first byte, and the byte behind the last.
+        """
         with self._lock:
-            if len(more) <= _MOST_KEPT:
-                self.memo = more
-        return more
+            if len(self._table) > _MOST_KEPT:
+                self._forget()
+            codes, held = self._table.codes(keys), len(self._marks)
+            new = np.flatnonzero(codes >= held)
+            if len(new) > 0:
+                _, first = np.unique(codes[new], return_index=True)
+                self._add(block.texts(spans[new[first], 1], spans[new[first], 2]))
+            return Learnt(
+                marks=self._marks[codes],
+                is_mended=self._is_mended[codes],
+                is_doubtful=self._is_doubtful[codes],
+                meant=self.meant,
+                codes=codes,
+            )
+
+    @property
+    def texts(self) -> Texts:
+        """What ``--fix`` writes for each token that was learnt."""
+        if self._written is None:
+            buffer, starts, stops = packed([self.mended.get(t, t) for t in self._tokens])
+            keys = blocks.keys(buffer, starts, stops, self.known.secret)
+            self._written = Texts(buffer, np.stack((starts, stops), axis=1), keys)
+        return self._written
+
+    def learn_texts(self, tokens: Iterable[bytes]) -> None:
+        """Have `mended` and `meant` hold what is to be written for tokens, known ones or not."""
+        texts = [token for token in tokens if token not in self._texts]
+        self._texts.update(texts)
+        strange = [*compress(texts, ~self.known.has(texts))]
+        if strange:
+            self._keep(strange, self.of(strange))
+
+    def _add(self, tokens: list[bytes]) -> None:
+        """Take in new tokens behind all others."""
+        diagnoses = self.of(tokens)
+        self._keep(tokens, diagnoses)
+        self._tokens += tokens
+        self._written = None
+        is_joined = diagnoses.marks & 1 << faults.SEPARATOR != 0
+        is_mended = np.array([token in self.mended for token in tokens])
+        is_doubtful = np.array([token in self.meant for token in tokens])
+        self.joined.update(compress(tokens, is_joined & ~is_mended))
+        self._marks = np.concatenate((self._marks, diagnoses.marks))
+        self._is_mended = np.concatenate((self._is_mended, is_mended | is_joined))
+        self._is_doubtful = np.concatenate((self._is_doubtful, is_doubtful))
+
+    def _keep(self, tokens: list[bytes], diagnoses: Diagnoses) -> None:
+        """Note what is to be written for tokens."""
+        pairs = zip(tokens, diagnoses.mended, strict=True)
+        self.mended.update((token, text) for token, text in pairs if text not in (None, token))
+        if not self.known.complete:  # beside the item that it looks like it may be another
+            dress = 1 << faults.BRACKETS | 1 << faults.SEPARATOR
+            is_doubtful = (diagnoses.codes >= 0) & (diagnoses.marks & ~dress != 0)
+            self.meant.update(
+                compress(zip(tokens, diagnoses.known, strict=True), is_doubtful.tolist())
+            )
 
     def of(self, tokens: Sequence[bytes]) -> Diagnoses:
         """Return what tokens are, none of which is known."""
@@ -203,59 +289,61 @@ class Diagnosis:
         damages = [damage(token, digits=known.digits, width=known.width) for token in tokens]
         marks, dress, bare, mended = zip(*damages, strict=True)
         codes = self._codes(mended)
-        found = Diagnoses(
+        diagnoses = Diagnoses(
             marks=np.array(marks, np.int64),
             codes=codes,
             known=[(text if code >= 0 else b"") for text, code in zip(mended, codes, strict=True)],
-            others=np.zeros(n, np.int64),
+            further=np.zeros(n, np.int64),
             certain=codes >= 0,
             by_case=np.zeros(n, np.bool_),
             mended=[*mended],
         )
         if not known.telling:
-            found.marks[:] &= ~(1 << faults.MISSHAPEN)
+            diagnoses.marks[:] &= ~(1 << faults.MISSHAPEN)
         rows = np.flatnonzero(codes < 0)
         if len(rows) > 0 and len(known) > 0 and not known.exact:
             texts = [_text(bare[row] or tokens[row]) for row in rows.tolist()]
             is_text = np.array([_UNREADABLE not in text for text in texts])
-            self._read_as_windows(found, rows[~is_text])
+            self._read_as_windows(diagnoses, rows[~is_text])
             if not self._of_users and not known.complete:  # else a fault is plain already
-                is_text &= found.marks[rows] & ~np.array(dress)[rows] == 0
-            self._compare(found, rows[is_text], [*compress(texts, is_text)], np.array(dress))
+                is_text &= diagnoses.marks[rows] & ~np.array(dress)[rows] == 0
+            self._compare(diagnoses, rows[is_text], [*compress(texts, is_text)], np.array(dress))
         if self._of_users:
-            found.marks[found.marks != 1 << faults.PADDED_ID] = 1 << faults.MANGLED_ID
-            found.marks[found.codes == -1] = 0
+            diagnoses.marks[diagnoses.marks != 1 << faults.PADDED_ID] = 1 << faults.MANGLED_ID
+            diagnoses.marks[diagnoses.codes == -1] = 0
         elif known.complete:
-            _blame_unknown(found)
-        return found
+            _blame_unknown(diagnoses)
+        return diagnoses
 
     def may_mean(self, tokens: Sequence[bytes], but: Bool) -> Bool:
         """Return which tokens look like a known id, other than those whose codes `but` excludes."""
         from harness.core.alike import AT, Meanings
 
         ids = _texts_of(self.known)
-        meanings = Meanings(ids.filter(~but[self.known.codes(*packed(ids))]))
-        found = np.zeros(len(tokens), np.bool_)
+        meanings = Meanings(ids.filter(~but[self.known.codes_of(ids)]))
+        may_mean = np.zeros(len(tokens), np.bool_)
         texts = _series([_text(_undressed(token)[0] or token) for token in tokens])
-        found[meanings.of(texts, joined=self._joined)[AT].to_numpy()] = True
-        return found
+        may_mean[meanings.of(texts, joined=self._joined)[AT].to_numpy()] = True
+        return may_mean
 
     def _codes(self, texts: Sequence[bytes | None]) -> Int32:
         """Return the codes of known ids; −1 where a text is none, and where there is no text."""
-        codes = self.known.codes(*packed([text or b"" for text in texts]))
+        codes = self.known.codes_of([text or b"" for text in texts])
         codes[[not text for text in texts]] = -1
         return codes
 
-    def _read_as_windows(self, found: Diagnoses, rows: Int64) -> None:
+    def _read_as_windows(self, diagnoses: Diagnoses, rows: Int64) -> None:
         """Note ids that are known where their bytes, which are no UTF-8, are Windows-1252."""
-        decoded = [(found.mended[row] or b"").decode("cp1252", "replace").encode() for row in rows]
+        decoded = [
+            (diagnoses.mended[row] or b"").decode("cp1252", "replace").encode() for row in rows
+        ]
         for row, text, code in zip(rows.tolist(), decoded, self._codes(decoded), strict=True):
             if code >= 0:
-                found.codes[row], found.known[row], found.mended[row] = code, text, text
-                found.marks[row] |= 1 << faults.RESPELLED
-                found.certain[row] = True
+                diagnoses.codes[row], diagnoses.known[row], diagnoses.mended[row] = code, text, text
+                diagnoses.marks[row] |= 1 << faults.RESPELLED
+                diagnoses.certain[row] = True
 
-    def _compare(self, found: Diagnoses, rows: Int64, texts: list[str], dress: Int64) -> None:
+    def _compare(self, diagnoses: Diagnoses, rows: Int64, texts: list[str], dress: Int64) -> None:
         """Note which rows look like known ids, by their texts without what stands around them."""
         from harness.core.alike import AT, CASE, COUNT, EXPONENT, MEANT
         from harness.core.alike import damage as damages_of
@@ -270,15 +358,15 @@ class Diagnosis:
         marks, sure = self._judged(ids, meant, happened)
         # Digits that an exponent has lost are lost.
         certain = single & sure & (happened != EXPONENT).to_numpy()
-        found.marks[rows] = marks | dress[rows]
-        found.codes[rows] = np.where(single, self._codes(known), SEVERAL)
-        found.others[rows] = alike[COUNT].to_numpy().astype(np.int64) - 1
-        found.certain[rows] = certain
-        found.by_case[rows] = (happened == CASE).to_numpy() & (dress[rows] == 0)
+        diagnoses.marks[rows] = marks | dress[rows]
+        diagnoses.codes[rows] = np.where(single, self._codes(known), SEVERAL)
+        diagnoses.further[rows] = alike[COUNT].to_numpy().astype(np.int64) - 1
+        diagnoses.certain[rows] = certain
+        diagnoses.by_case[rows] = (happened == CASE).to_numpy() & (dress[rows] == 0)
         for row, text, is_certain in zip(rows.tolist(), known, certain.tolist(), strict=True):
-            found.known[row] = text
+            diagnoses.known[row] = text
             if is_certain:
-                found.mended[row] = text
+                diagnoses.mended[row] = text
 
     def _judged(self, ids: pl.Series, meant: pl.Series, happened: pl.Series) -> tuple[Int64, Bool]:
         """Return the fault of each id that looks like a known one, 1 << fault, and what is sure."""
@@ -313,23 +401,22 @@ class Diagnosis:
             if self._meanings is None:
                 self._meanings = Meanings(_texts_of(self.known))
                 forms = self._meanings.forms
-                self._forms = None if forms is None else self.known.more(forms).table
-                if self._of_users:
-                    self.memo = Memo.nothing(self._forms)
+                if forms is not None:
+                    self.ids = self.known.compiled(self.known.more(forms).table)
             return self._meanings
 
 
-def _blame_unknown(found: Diagnoses) -> None:
+def _blame_unknown(diagnoses: Diagnoses) -> None:
     """Note items that there are none of: all are known."""
-    has_text = np.array([bool(text) for text in found.mended])
-    wrong = found.marks == 0
-    wrong |= found.marks & 1 << faults.MISSHAPEN != 0
+    has_text = np.array([bool(text) for text in diagnoses.mended])
+    wrong = diagnoses.marks == 0
+    wrong |= diagnoses.marks & 1 << faults.MISSHAPEN != 0
     wrong |= has_text
-    wrong &= found.codes == -1
-    found.marks[wrong] &= ~(1 << faults.MISSHAPEN | 1 << faults.ZEROS_LOST)
-    found.marks[wrong] |= 1 << faults.UNKNOWN_ITEM
-    for row in np.flatnonzero(has_text & ~found.certain):
-        found.mended[row] = None
+    wrong &= diagnoses.codes == -1
+    diagnoses.marks[wrong] &= ~(1 << faults.MISSHAPEN | 1 << faults.ZEROS_LOST)
+    diagnoses.marks[wrong] |= 1 << faults.UNKNOWN_ITEM
+    for row in np.flatnonzero(has_text & ~diagnoses.certain):
+        diagnoses.mended[row] = None
 
 
 def _text(text: bytes) -> str:

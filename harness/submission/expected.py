@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress
@@ -17,7 +17,7 @@ from harness.core.arrays import Int64
 from harness.core.errors import DataError, UsageError, counted, printable, suggest
 from harness.core.io import exists
 from harness.delimited import blocks
-from harness.delimited.blocks import Block, Reader
+from harness.delimited.blocks import Block, Blocks, Reader
 from harness.delimited.stream import Refused, is_parquet, opened
 from harness.submission import header
 from harness.submission.columns import item_column
@@ -32,14 +32,13 @@ from harness.submission.format import (
     shaped,
     width_of,
 )
-from harness.submission.keys import Known, Learning, learnt, nothing, packed
+from harness.submission.keys import Known, Learning, learnt, nothing
 from harness.submission.rules import OF_FAULT, RULES
 
 if TYPE_CHECKING:
     import polars as pl
 
     from harness.protocol.truth import Solution
-    from harness.submission.frame_rows import Rows
     from harness.submission.keys import Texts
 
 KEPT = "ids 5"
@@ -70,7 +69,7 @@ class Against:
         So many users, the first, must have a row.
     names : polars.Series of str, optional
         The ids of those users, where no file has them.
-    others : polars.Series of str, or any texts
+    further : polars.Series of str, or any texts
         More users, of an evaluation set or a solution: they may have a row, and need none.
     named : Named, optional
         What the submission's columns are called, if not as in the format.
@@ -101,7 +100,7 @@ class Against:
     user: str | None = None
     required: int = 0
     names: pl.Series | None = None
-    others: Texts = ()
+    further: Texts = ()
     named: Named | None = None
     long: bool = False
     between: str | None = None
@@ -144,13 +143,13 @@ class Against:
             fixed = items.digits and items.width > 0 and zeros
             telling = fixed or len(items) >= _TELLING
             items = replace(items, width=items.width if fixed else 0, telling=telling)
-        others = solution.known_users
-        users = self.users.more(others)
-        told = self.separated(solution.between, "as in the solution")
-        told = replace(told, true_columns=solution.columns, doubts=solution.doubts)
+        further = solution.known_users
+        users = self.users.more(further)
+        against = self.separated(solution.between, "as in the solution")
+        against = replace(against, true_columns=solution.columns, doubts=solution.doubts)
         words = {word: n for word, n in solution.words.items() if not self.items.has([word])[0]}
         alike = () if self.items.exact else solution.alike
-        return replace(told, users=users, others=others, items=items, words=words, alike=alike)
+        return replace(against, users=users, further=further, items=items, words=words, alike=alike)
 
     def odd_in_solution(self, nothing: str = "") -> dict[str, list[str]]:
         """Return what is odd about the solution, by the code of its rule.
@@ -179,22 +178,22 @@ class Against:
 
     def beyond(self, codes: Int64) -> list[str]:
         """Return the ids of users who need no row, by codes."""
-        own = self.users.codes(*packed(self.others))
-        return list(compress(self.others, np.isin(own, codes)))
+        own_codes = self.users.codes_of(self.further)
+        return list(compress(self.further, np.isin(own_codes, codes)))
 
     def texts(self, codes: Int64) -> list[bytes]:
         """Return the ids of users who must have a row, by codes in ascending order."""
         if self.names is not None:
             return [name.encode() for name in self.names.gather(codes)]
         assert self.ids is not None  # noqa: S101 - users are asked for by a file
-        found: dict[int, bytes] = {}
+        ids: dict[int, bytes] = {}
         for block, starts, stops in _cells(self.ids, self.user):
-            own = self.users.codes(block.buffer, starts, stops)
-            for row in np.flatnonzero(np.isin(own, codes)).tolist():
-                found.setdefault(int(own[row]), block.text(int(starts[row]), int(stops[row])))
-            if len(found) == len(codes):
+            own_codes = self.users.codes(block.buffer, starts, stops)
+            for row in np.flatnonzero(np.isin(own_codes, codes)).tolist():
+                ids.setdefault(int(own_codes[row]), block.text(int(starts[row]), int(stops[row])))
+            if len(ids) == len(codes):
                 break
-        return [found[int(code)] for code in codes]
+        return [ids[int(code)] for code in codes]
 
     def all_names(self) -> list[str]:
         """Return the ids of the users who must have a row, in the order of the file."""
@@ -272,12 +271,12 @@ class Against:
         named = self.named or Named()
         if not self.true_columns:
             return
-        true_user, true_item, *others = self.true_columns
-        for column, true, option, own in (
+        true_user, true_item, *further = self.true_columns
+        for column, true, option, choice in (
             (user, true_user, "user", named.truth_user),
             (items, true_item, "item", named.truth_item),
         ):
-            if own is None and column != true and column in others:
+            if choice is None and column != true and column in further:
                 raise UsageError(
                     f'column "{column}" holds the {option}s of the lists, and "{true}" those of '
                     f'the solution, which has a column "{column}", too; choose: '
@@ -366,7 +365,7 @@ def of_sample(sample: Path) -> Format:
     return replace(wanted, prescribed=True, width=width_of(lists))
 
 
-def first_cells(given: Path | pl.DataFrame, column: str, most: int | None = _FIRST) -> list[str]:
+def first_cells(file: Path | pl.DataFrame, column: str, most: int | None = _FIRST) -> list[str]:
     """Return the first cells of a column that hold anything, or all for None.
 
     Raises
@@ -374,10 +373,10 @@ def first_cells(given: Path | pl.DataFrame, column: str, most: int | None = _FIR
     DataError
         The file cannot be read.
     """
-    if not isinstance(given, Path):
+    if not isinstance(file, Path):
         import polars as pl  # slow to import
 
-        texts = given[column].drop_nulls()
+        texts = file[column].drop_nulls()
         texts = texts if most is None else texts.head(most)
         return (
             []
@@ -385,16 +384,16 @@ def first_cells(given: Path | pl.DataFrame, column: str, most: int | None = _FIR
             else texts.cast(pl.String).to_list()
         )
     cells = list[str]()
-    for block, starts, stops in _cells(given, column):
+    for block, starts, stops in _cells(file, column):
         room = None if most is None else most - len(cells)
-        found = block.texts(starts[:room], stops[:room])
-        cells += [text.decode("utf-8", "replace") for text in found]
+        more = block.texts(starts[:room], stops[:room])
+        cells += [text.decode("utf-8", "replace") for text in more]
         if len(cells) == most:
             break
     return cells
 
 
-def columns_in(given: Path | pl.DataFrame, against: Against) -> Named:
+def columns_in(file: Path | pl.DataFrame, against: Against) -> Named:
     """Return what the columns of a submission are called, those of users and items among them.
 
     Raises
@@ -403,10 +402,10 @@ def columns_in(given: Path | pl.DataFrame, against: Against) -> Named:
         The file cannot be read, or several columns may hold the users or the items.
     """
     named = against.named or Named()
-    head = columns(given) if isinstance(given, Path) else given.columns
-    path = given if isinstance(given, Path) else Path("submission")
+    head = columns(file) if isinstance(file, Path) else file.columns
+    path = file if isinstance(file, Path) else Path("submission")
     with _readable(path):
-        wanted = against.wanted(head, partial(first_cells, given))
+        wanted = against.wanted(head, partial(first_cells, file))
     if not {wanted.user, wanted.items} <= set(head):
         return named
     order = spelt(wanted.order, head) if wanted.order else None
@@ -459,25 +458,8 @@ def columns(path: Path) -> tuple[str, ...]:
     DataError
         The file cannot be read.
     """
-    with _readable(path):
-        if is_parquet(path):
-            from harness.submission.frame_rows import parquet  # it takes Polars
-
-            with parquet(path) as frame:
-                found = tuple(frame.collect_schema())
-        else:
-            with opened(path) as file:
-                if file.is_json:
-                    from harness.submission import json_lists  # it takes Polars
-
-                    found = tuple(json_lists.table(file.stream).kinds)
-                else:
-                    found = header.read(file.stream).columns
-    if not found:
-        raise DataError(f"{path}: has no columns; write their names in the first line")
-    if not is_parquet(path) and not all(map(str.isprintable, found)):
-        raise DataError(f"{path}: not a text table: its first line is {printable(found[0])[:60]}")
-    return found
+    with _opened(path) as (names, _):
+        return names
 
 
 def ids(path: Path, column: str | None = None, *, kept_from: int = 1 << 22) -> Known:
@@ -493,9 +475,9 @@ def ids(path: Path, column: str | None = None, *, kept_from: int = 1 << 22) -> K
     large = exists(path) and path.is_file() and path.stat().st_size >= kept_from
     entry = cache.entry((KEPT, str(path.resolve()), column), [path]) if large else None
     texts = partial(texts_of, path, column)
-    found = None if entry is None else entry.read(Known.read)
-    if found is not None:
-        return replace(found, texts=(texts,))
+    kept = None if entry is None else entry.read(Known.read)
+    if kept is not None:
+        return replace(kept, texts=(texts,))
     learning = Learning()
     for block, starts, stops in _cells(path, column):
         learning.add(block.buffer, starts, stops)
@@ -533,34 +515,45 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _reader(path: Path, column: str) -> Iterator[Reader | Rows]:
-    if is_parquet(path):
-        from harness.submission.frame_rows import Rows, batches_of, parquet  # they take Polars
-
-        with parquet(path) as frame:
-            kinds = dict(frame.collect_schema())
-            yield Rows(batches_of(frame), kinds, {column}, path.stat().st_size)
-        return
-    with opened(path) as file:
-        if file.is_json:
-            from harness.submission import frame_rows, json_lists  # they take Polars
-
-            table = json_lists.table(file.stream)
-            yield frame_rows.Rows(table.batches, table.kinds, {column}, path.stat().st_size)
+def _opened(path: Path, column: str | None = None) -> Iterator[tuple[tuple[str, ...], Blocks]]:
+    """Open a file that is needed: its header, and what reads one of its columns, or the first."""
+    with _readable(path), ExitStack() as files:
+        file = None if is_parquet(path) else files.enter_context(opened(path))
+        if file is not None and not file.is_json:
+            head = header.read(file.stream)
+            _refuse_names(path, head.columns, of_text=True)
+            reader = Reader(file.stream, head.separator.encode(), returns=head.returns)
+            yield head.columns, reader
             return
-        head = header.read(file.stream)
-        yield Reader(file.stream, head.separator.encode(), returns=head.returns)
+        from harness.submission import frame_rows, json_lists  # they take Polars
+
+        if file is None:
+            frame = files.enter_context(frame_rows.parquet(path))
+            batches, kinds = frame_rows.batches_of(frame), dict(frame.collect_schema())
+        else:
+            table = json_lists.table(file.stream)
+            batches, kinds = table.batches, table.kinds
+        names = tuple(kinds)
+        _refuse_names(path, names, of_text=file is not None)
+        read = {column or names[0]}
+        yield names, frame_rows.Rows(batches, kinds, read, path.stat().st_size)
+
+
+def _refuse_names(path: Path, names: Sequence[str], *, of_text: bool) -> None:
+    if not names:
+        raise DataError(f"{path}: has no columns; write their names in the first line")
+    if of_text and not all(map(str.isprintable, names)):
+        raise DataError(f"{path}: not a text table: its first line is {printable(names[0])[:60]}")
 
 
 def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64]]:
     """Yield the blocks of a file, and where the cells of a column stand in each."""
-    head = columns(path)
-    if column is not None and column not in head:
-        raise DataError(f'{path}: no column "{column}"; {suggest(column, head)}')
-    place = 0 if column is None else head.index(column)
-    with _readable(path), _reader(path, head[place]) as reader:
+    with _opened(path, column) as (names, reader):
+        if column is not None and column not in names:
+            raise DataError(f'{path}: no column "{column}"; {suggest(column, names)}')
+        place = 0 if column is None else names.index(column)
         for block in reader.blocks():
-            starts, stops = (array[:, 0] for array in blocks.spans(block, len(head), place))
+            starts, stops = (array[:, 0] for array in blocks.spans(block, len(names), place))
             some = starts < stops
             yield block, starts[some], stops[some]
             reader.give_back(block)

@@ -45,7 +45,7 @@ class Finding:
         How many there are, and lines with any.
     places : list of Place
         The first of them.
-    others : int
+    further : int
         How many known ids the first may mean beside the one that its place names.
     mended : int, optional
         How many of them ``--fix`` mends, as far as that is known; None: as its rule says.
@@ -54,7 +54,7 @@ class Finding:
     count: int = 0
     lines: int = 0
     places: list[Place] = field(default_factory=list)
-    others: int = 0
+    further: int = 0
     mended: int | None = None
 
 
@@ -67,10 +67,10 @@ class Findings:
     def add(self, code: str, count: int, places: list[Place], lines: int | None = None) -> None:
         """Take in `count` faults and the first of them; nothing where there are none."""
         if count > 0:
-            own = self.found.setdefault(code, Finding())
-            own.count += count
-            own.lines += count if lines is None else lines
-            own.places = sorted([*own.places, *places], key=lambda place: place.line or 0)[
+            finding = self.found.setdefault(code, Finding())
+            finding.count += count
+            finding.lines += count if lines is None else lines
+            finding.places = sorted([*finding.places, *places], key=lambda place: place.line or 0)[
                 :EXAMPLES
             ]
 
@@ -80,19 +80,19 @@ class Findings:
 
     def name_lines(self, line_of: Callable[[int], int]) -> None:
         """Name the lines of a file whose rows were counted so far."""
-        for own in self.found.values():
-            own.places = [
+        for finding in self.found.values():
+            finding.places = [
                 place if place.line is None else replace(place, line=line_of(place.line))
-                for place in own.places
+                for place in finding.places
             ]
 
     def forget(self, code: str, value: str) -> None:
         """Take back one fault of a value, where it has been noted."""
-        own = self.found.get(code)
-        if own is not None and value in (place.value for place in own.places):
-            own.places = [place for place in own.places if place.value != value]
-            own.count, own.lines = own.count - 1, own.lines - 1
-            if own.count == 0:
+        finding = self.found.get(code)
+        if finding is not None and value in (place.value for place in finding.places):
+            finding.places = [place for place in finding.places if place.value != value]
+            finding.count, finding.lines = finding.count - 1, finding.lines - 1
+            if finding.count == 0:
                 del self.found[code]
 
 

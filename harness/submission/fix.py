@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
 
-from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
+from harness.core.arrays import Bool, Int32, Int64
 from harness.core.errors import DataError, UsageError
 from harness.core.ids import KeyTable
 from harness.core.io import refuse_overwriting, whole_file
 from harness.core.progress import doing
 from harness.delimited import blocks
 from harness.delimited._delimited import NO_ROW, PAD
-from harness.delimited.blocks import Block, Reader
+from harness.delimited.blocks import Block, Reader, cut, padded
 from harness.delimited.stream import Refused, is_parquet, opened
-from harness.submission import _fix, header
-from harness.submission._keys import Strangers
-from harness.submission._scan import USER
+from harness.submission import _kernels as faults
+from harness.submission import header
+from harness.submission._kernels import LIST, ORDER, OTHER, STRANGER, USER, write_rows
 from harness.submission.columns import users_and_items
+from harness.submission.diagnose import SEPARATOR, Diagnosis
 from harness.submission.expected import Against, columns
 from harness.submission.findings import Findings
 from harness.submission.format import SCORES, Format
 from harness.submission.gathered import Summary
-from harness.submission.keys import Known, packed
+from harness.submission.keys import Known, first_met
 from harness.submission.problems import Fixed
-from harness.submission.scan import Expected, Form, Scanned, scan
+from harness.submission.scan import SPACES, Expected, Form, LookAlikes, Scanned, scan
 from harness.submission.source import Source, source
-from harness.submission.validate import examine
+from harness.submission.validate import Examined, examine
 
 LISTS = "file of lists"
+_SPACES = np.frombuffer(SPACES, np.uint8)
 
 
 def is_lists(path: Path) -> bool:
@@ -54,8 +55,13 @@ class NotFixedError(UsageError):
 
 
 @doing("fixing the file")
-def fix(path: Path, against: Against, out: Path) -> Fixed:
+def fix(path: Path, against: Against, out: Path, *, examined: Examined | None = None) -> Fixed:
     """Write the submission `path` to `out`, mended.
+
+    Parameters
+    ----------
+    examined : Examined, optional
+        What was found in the submission, where it was examined before.
 
     Raises
     ------
@@ -67,7 +73,7 @@ def fix(path: Path, against: Against, out: Path) -> Fixed:
     refuse_overwriting(out, [path, against.ids], is_lists, what=LISTS)
     if not out.name.endswith((".csv", ".csv.gz")):
         raise UsageError(f"{out}: the fixed file must be .csv or .csv.gz; name one")
-    examined = examine(path, against)
+    examined = examined or examine(path, against)
     blocked, against = examined.validation.blocked, examined.against
     if blocked is not None:
         raise NotFixedError(
@@ -105,10 +111,17 @@ def _write(opened: Source, against: Against, target: BinaryIO, renamed: Bool) ->
     expected = Expected.of(against.users, items, nobody, 0, wanted)
     target.write(b",".join(_quoted(name.encode()) for name in wanted.columns) + b"\n")
     for block in opened.reader.blocks():
-        found = mended(block, form, wanted.between, expected, renamed)
-        text, again = found.without_again(written)
-        target.write(text.data)
-        dropped += again
+        text, lengths, is_user = mended(block, form, wanted.between, expected, renamed)
+        stops = np.cumsum(lengths)
+        keys = blocks.keys(
+            padded(text), (stops - lengths)[is_user], stops[is_user], against.users.secret
+        )
+        is_new = np.ones(len(lengths), np.bool_)
+        is_new[is_user] = first_met(written, keys)
+        if not is_new.all():
+            text = np.frombuffer(text, np.uint8)[np.repeat(is_new, lengths)].tobytes()
+        target.write(text)
+        dropped += int(np.count_nonzero(~is_new))
     return dropped
 
 
@@ -145,8 +158,8 @@ def _append_names(against: Against, there: Bool, target: BinaryIO) -> int:
 
 def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:
     """Yield the id, and the list if any, of the block's users who are not there; then they are."""
-    starts, stops, found = blocks.fields(block, columns)
-    rows = np.flatnonzero(found != NO_ROW)
+    starts, stops, users_of_lines = blocks.fields(block, columns)
+    rows = np.flatnonzero(users_of_lines != NO_ROW)
     codes = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
     missing = rows[(codes >= 0) & ~there[codes]]
     there[codes[codes >= 0]] = True
@@ -161,41 +174,10 @@ def _quoted(cell: bytes) -> bytes:
     return b'"' + cell.replace(b'"', b'""') + b'"' if needed else cell
 
 
-@dataclass(frozen=True, eq=False)
-class Mended:
-    """Mended lines.
-
-    Attributes
-    ----------
-    text : uint8 array, PAD bytes behind the last line
-    starts, stops : int64 arrays
-        Where each row stands that is of a user, with its end.
-    secret : uint64 array, (2,)
-        What the keys of rows are made with.
-    """
-
-    text: Bytes
-    starts: Int64
-    stops: Int64
-    secret: UInt64
-
-    def without_again(self, written: KeyTable) -> tuple[Bytes, int]:
-        """Return the lines but for rows that were written, and how many those are.
-
-        `written` takes the others.
-        """
-        before = len(written)
-        codes = written.codes(blocks.keys(self.text, self.starts, self.stops, self.secret))
-        new = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1] < codes
-        kept = np.ones(len(self.text), np.bool_)
-        kept[-PAD:] = False
-        for start, stop in zip(self.starts[~new], self.stops[~new], strict=True):
-            kept[start:stop] = False
-        return self.text[kept], int(np.count_nonzero(~new))
-
-
-def mended(block: Block, form: Form, between: str, expected: Expected, renamed: Bool) -> Mended:
-    """Return whole lines with what is mechanical mended.
+def mended(
+    block: Block, form: Form, between: str, expected: Expected, renamed: Bool
+) -> tuple[bytes, Int64, Bool]:
+    """Return whole lines with what is mechanical mended, their lengths, and which are of users.
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
     quotes and decimals, get zeros back and one separator; words for nothing, repeats and items
@@ -208,38 +190,128 @@ def mended(block: Block, form: Form, between: str, expected: Expected, renamed: 
     renamed : bool array, one a known user
         Whether a damaged id becomes this one.
     """
-    buffer, size, users, items = block.buffer, block.size, expected.users, expected.items
-    scanned = scan(block, form, expected)
-    n, memo = len(scanned.users), scanned.memo
-    names, name_spans = _names(scanned, renamed)
-    begins, spans = np.empty(n + 1, np.int64), np.zeros((n, 2), np.int64)
-    # What is written for an id is longer by what damage took away; an item has a byte or more.
-    lengths = scanned.stops[:, USER] - scanned.starts[:, USER]
-    renamed_by = int((name_spans[:, 1] - name_spans[:, 0] - lengths).max(initial=0))
-    while True:
-        growth = max(memo.growth, renamed_by)
-        out, strangers = np.empty((size + 4) * (growth + 4) + PAD, np.uint8), Strangers()
-        length = _fix.mend(
-            buffer, size, block.separator, form.between_in(block), block.end, form.width,
-            ord(between), scanned.starts, scanned.stops, scanned.users, users.exact, names,
-            name_spans, items.ids, memo, strangers, out, begins, spans,
-        )  # fmt: skip
-        if len(strangers) == 0:
-            break
-        memo = expected.of_items.learn(block, strangers.keys, strangers.spans, memo)
-    rows = spans[:, 0] < spans[:, 1]
-    return Mended(out[: length + PAD], spans[rows, 0], spans[rows, 1], users.secret)
+    scanned, names = scan(block, form, expected), dict[int, bytes]()
+    if scanned.alike is not None:
+        names = _names(scanned.alike, renamed)
+    is_plain = (scanned.users != NO_ROW) & ~_are_padded(block, scanned, expected.users.exact)
+    is_plain[[*names]] = False
+    strangers, diagnosis = scanned.strangers, expected.of_items
+    spans, codes = strangers.spans, np.full(len(strangers), -1, np.int32)
+    rows = np.flatnonzero(strangers.kinds != OTHER)
+    growth = 0
+    if len(rows) > 0:
+        learnt, texts = diagnosis.learn(block, strangers.keys[rows], spans[rows]), diagnosis.texts
+        is_odd = learnt.is_doubtful | (learnt.marks & 1 << faults.SEPARATOR != 0)
+        is_plain[spans[rows[is_odd], 0]] = False
+        codes[rows] = learnt.codes
+        lengths = np.diff(texts.spans)[learnt.codes, 0]
+        growth = int((lengths - np.diff(spans[rows, 1:])[:, 0]).clip(0).sum())
+    n = len(is_plain)
+    ends = np.zeros(n, np.int64)
+    out = np.empty(block.size + growth + n + PAD, np.uint8)
+    write_rows(
+        block.buffer,
+        scanned.starts,
+        scanned.stops,
+        form.between_in(block),
+        ord(between),
+        form.width,
+        diagnosis.ids,
+        spans,
+        codes,
+        diagnosis.texts.buffer,
+        diagnosis.texts.spans,
+        diagnosis.texts.keys,
+        is_plain,
+        out,
+        ends,
+    )
+    lengths, is_user = np.diff(ends, prepend=0), scanned.users >= STRANGER
+    text = out[: ends[-1] if n > 0 else 0].tobytes()
+    if is_plain.all():
+        return text, lengths, is_user
+    odd = np.flatnonzero(~is_plain)
+    written, parts, begin = _mended_rows(block, form, between, expected, scanned, names, odd), [], 0
+    for line, row in zip(odd.tolist(), written, strict=True):
+        parts += [text[begin : ends[line]], row]
+        begin, lengths[line] = int(ends[line]), len(row)
+    return b"".join([*parts, text[begin:]]), lengths, is_user
 
 
-def _names(scanned: Scanned, renamed: Bool) -> tuple[Bytes, Int64]:
-    """Return the known ids that damaged ones become, and where that of each line stands."""
-    spans = np.zeros((len(scanned.users), 2), np.int64)
-    alike = scanned.alike
-    if alike is None:
-        return np.zeros(PAD, np.uint8), spans
-    names, starts, stops = packed(alike.found.known)
-    is_mended = alike.found.certain & renamed[alike.found.codes]
-    own = is_mended[alike.which]
-    which = alike.which[own]
-    spans[alike.lines[own]] = np.stack((starts[which], stops[which]), axis=1)
-    return names, spans
+def _are_padded(block: Block, scanned: Scanned, exact: bool) -> Bool:
+    """Return which lines have spaces around the user's id, or around what orders items."""
+    is_padded = np.zeros(len(scanned.users), np.bool_)
+    for column in range(scanned.starts.shape[1]):
+        if column != LIST and not (exact and column == USER):
+            first = block.buffer[scanned.starts[:, column]]
+            last = block.buffer[scanned.stops[:, column] - 1]
+            is_padded |= np.isin(first, _SPACES) | np.isin(last, _SPACES)
+    return is_padded
+
+
+def _mended_rows(
+    block: Block,
+    form: Form,
+    between: str,
+    expected: Expected,
+    scanned: Scanned,
+    names: dict[int, bytes],
+    lines: Int64,
+) -> Iterator[bytes]:
+    """Yield lines of any kind as they are written; `names` has the ids that damaged ones become."""
+    text, separator = block.buffer[: block.size].tobytes(), bytes([block.separator])
+    columns = [
+        list(cut(text, starts, stops))
+        for starts, stops in zip(scanned.starts[lines].T, scanned.stops[lines].T, strict=True)
+    ]
+    lists = _mended_lists(columns[LIST], bytes([form.between_in(block)]), expected.of_items)
+    whole = text.split(bytes([block.end])) if (scanned.users == NO_ROW).any() else []
+    cells = zip(lines.tolist(), columns[USER], lists, *columns[ORDER:], strict=True)
+    for line, user, items, *order in cells:
+        if scanned.users[line] == NO_ROW:
+            yield _no_row(whole[line], separator, len(columns))
+            continue
+        items.pop(b"", None)
+        name = names.get(line) or (user if expected.users.exact else user.strip(SPACES))
+        row = [name, between.encode().join([*items][: form.width])]
+        row += [cell.strip(SPACES) for cell in order]
+        yield b",".join(map(_quoted, row)) + b"\n"
+
+
+def _mended_lists(
+    lists: Iterable[bytes], between: bytes, diagnosis: Diagnosis
+) -> Iterator[dict[bytes, None]]:
+    """Yield the items of each list as they are written, each once, as the keys of a dict."""
+    all_tokens = [text.split(between) for text in lists]
+    parts = dict[bytes, list[bytes]]()
+    if diagnosis.joined:
+        joined = diagnosis.joined.intersection(chain.from_iterable(all_tokens))
+        parts = {token: SEPARATOR.split(token) for token in joined}
+        diagnosis.learn_texts(set(chain.from_iterable(parts.values())))
+    mended, meant = diagnosis.mended, diagnosis.meant
+    for tokens in all_tokens:
+        there = set(tokens)  # in one list with the item that it looks like, it may be another
+        items = [part for token in tokens for part in parts.get(token, [token])]
+        yield dict.fromkeys(
+            item if meant.get(item) in there else mended.get(item, item) for item in items
+        )
+
+
+def _no_row(line: bytes, separator: bytes, columns: int) -> bytes:
+    """Return a line that is no row as it is written; one that is blank goes.
+
+    Where columns are dropped it may have as many fields as a row of the new file; one more is added
+    then, so that it is not taken for a row.
+    """
+    if not line.strip(SPACES):
+        return b""
+    cells = [*map(_quoted, line.rstrip(SPACES).split(separator))]
+    return b",".join([*cells, b""] if len(cells) == columns else cells) + b"\n"
+
+
+def _names(alike: LookAlikes, renamed: Bool) -> dict[int, bytes]:
+    """Return the known ids that damaged ones become, by line."""
+    is_mended = alike.diagnoses.certain & renamed[alike.diagnoses.codes]
+    known = alike.diagnoses.known
+    pairs = zip(alike.lines.tolist(), alike.which.tolist(), strict=True)
+    return {line: known[which] for line, which in pairs if is_mended[which]}

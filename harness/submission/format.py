@@ -111,9 +111,9 @@ def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -
     if named is not None and named.row_order:
         return replace(wanted, items=_items(wanted, columns))
     asked = {} if named is None else {"rank": named.rank, "score": named.score}
-    own = [column for column in columns if column not in (wanted.user, wanted.items)]
-    own += [column for column in asked.values() if column == wanted.items]  # it holds no items
-    plain = {column.strip().casefold(): column for column in own}
+    free = [column for column in columns if column not in (wanted.user, wanted.items)]
+    free += [column for column in asked.values() if column == wanted.items]  # it holds no items
+    plain = {column.strip().casefold(): column for column in free}
     for order in _ORDERS:
         column = asked.get(order) or plain.get(order)
         if column is not None and not any(asked.get(o) for o in _ORDERS if o != order):
@@ -134,11 +134,11 @@ def scored(wanted: Format, columns: Sequence[str]) -> Format:
 
 def _items(wanted: Format, columns: Sequence[str], order: str | None = None) -> str:
     """Return the column of items: the format's, or else the only one that is left."""
-    others = [c for c in columns if c not in (wanted.user, order) and not is_index(c)]
-    if wanted.items in others:
+    free = [c for c in columns if c not in (wanted.user, order) and not is_index(c)]
+    if wanted.items in free:
         return wanted.items
-    left = [c for c in others if c.strip().casefold() != "usage"]
-    return left[0].strip() if len(left) == 1 else wanted.items
+    likely = [c for c in free if c.strip().casefold() != "usage"]
+    return likely[0].strip() if len(likely) == 1 else wanted.items
 
 
 _HEX = digits + "abcdef"
@@ -394,13 +394,13 @@ def of_header(columns: Sequence[str], named: Named | None = None) -> Format:
     return generic(user, items, prescribed=False)
 
 
-def as_said(own: SubmissionConfig, wanted: Format) -> Format:
+def as_said(section: SubmissionConfig, wanted: Format) -> Format:
     """Return a format with what a config changes."""
     return replace(
         wanted,
-        user=own.user or wanted.user,
-        items=own.items or wanted.items,
-        width=own.item_digits or wanted.width,
+        user=section.user or wanted.user,
+        items=section.items or wanted.items,
+        width=section.item_digits or wanted.width,
     )
 
 
@@ -429,8 +429,8 @@ class Named:
     @property
     def columns(self) -> dict[str, str]:
         """The columns that are named, by what they hold."""
-        found = {"user": self.user, "item": self.item, "rank": self.rank, "score": self.score}
-        return {meaning: column for meaning, column in found.items() if column}
+        columns = {"user": self.user, "item": self.item, "rank": self.rank, "score": self.score}
+        return {meaning: column for meaning, column in columns.items() if column}
 
 
 @dataclass(frozen=True)

@@ -114,20 +114,20 @@ class Rows:
         cells = [_text(n, kind) if n in read else pl.lit("") for n, kind in columns.items()]
         self._line = pl.concat_str(cells, separator=chr(FIELD)) + chr(RECORD)
         self._bytes = bytes_of({name: kind for name, kind in columns.items() if name in read})
-        own = [name for name in columns if name in read] or list(columns)[:1]
-        self._batches, self._packed = partial(batches, list(map(column_of, own))), packed
+        names = [name for name in columns if name in read] or list(columns)[:1]
+        self._batches, self._packed = partial(batches, list(map(column_of, names))), packed
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks in order.
 
         A short text of a file may stand in many rows, so the length of lines is worked out first.
         """
-        given = 0
+        total = 0
         try:
             for batch in self._batches():
                 sizes = _column(batch, self._bytes).to_numpy()
-                given += int(sizes.sum())
-                self._check(int(sizes.max(initial=0)), given)
+                total += int(sizes.sum())
+                self._check(int(sizes.max(initial=0)), total)
                 for start, stop in _cuts(sizes):
                     lines = _column(batch[start:stop], self._line)
                     text = "".join(lines.to_list()).encode()
@@ -136,11 +136,11 @@ class Rows:
         except UNREADABLE as error:  # pages that are damaged
             raise Refused("damaged", str(error).partition("\n")[0]) from error
 
-    def _check(self, longest: int, given: int) -> None:
+    def _check(self, longest: int, total: int) -> None:
         if longest > LONGEST:
             raise Refused("endless", f"{LONGEST:,} bytes")
         if self._packed is not None:
-            SENT.check(given, self._packed)
+            SENT.check(total, self._packed)
 
     def give_back(self, block: Block) -> None:
         """Do nothing: no buffer is used again."""

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from harness.core.arrays import Bool, Int32, Ragged
 from harness.delimited._delimited import EXAMPLES
-from harness.submission import faults
-from harness.submission._scan import LIST, STRANGER, USER
+from harness.submission import _kernels as faults
+from harness.submission._kernels import LIST, STRANGER, USER
 from harness.submission.admitted import Admitted
 from harness.submission.diagnose import SEVERAL, Diagnosis
 from harness.submission.expected import Against
@@ -20,7 +20,7 @@ from harness.submission.findings import MOST_BYTES, Finding, Findings, Place, sh
 from harness.submission.format import Format, Separators
 from harness.submission.lists import Answers, Common, LongLists, WideLists
 from harness.submission.rules import OF_FAULT
-from harness.submission.scan import Expected
+from harness.submission.scan import SPACES, Expected
 from harness.submission.scan_file import ScannedBlock
 
 if TYPE_CHECKING:
@@ -183,29 +183,29 @@ class Gathering:
 
     def take(self, scanned: ScannedBlock) -> None:
         """Take in the next block."""
-        found = scanned.found
-        for fault in np.flatnonzero(found.tally.counts).tolist():
+        content = scanned.content
+        for fault in np.flatnonzero(content.tally.counts).tolist():
             if fault in OF_FAULT:
-                lines = int(found.tally.lines[fault])
-                examples = found.tally.examples[fault, : min(lines, EXAMPLES)]
+                lines = int(content.tally.lines[fault])
+                examples = content.tally.examples[fault, : min(lines, EXAMPLES)]
                 where = scanned.places(examples)
                 if fault in _OF_ITEMS:
                     where = scanned.places_of_items(examples)
                     self._items.setdefault(OF_FAULT[fault], []).extend(scanned.texts(examples))
-                self._findings.add(OF_FAULT[fault], int(found.tally.counts[fault]), where, lines)
+                self._findings.add(OF_FAULT[fault], int(content.tally.counts[fault]), where, lines)
                 if fault in _OF_ITEMS:
                     finding = self._findings.found[OF_FAULT[fault]]
-                    finding.mended = (finding.mended or 0) + int(found.tally.mended[fault])
-        if not self._stranger and (found.users == STRANGER).any():
-            row = int((found.users == STRANGER).argmax())
-            span = int(found.starts[row, USER]), int(found.stops[row, USER])
-            self._stranger = shown(scanned.block.text(*span))
+                    finding.mended = (finding.mended or 0) + int(content.tally.mended[fault])
+        if not self._stranger and (content.users == STRANGER).any():
+            row = int((content.users == STRANGER).argmax())
+            start, stop = int(content.starts[row, USER]), int(content.stops[row, USER])
+            self._stranger = shown(scanned.block.text(start, stop))
         self._take_look_alikes(scanned)
         self._lists.take(scanned, self._users, self._findings)
-        self._users.torn[found.torn] = True
-        self._exact += int(np.count_nonzero(found.sound))
-        self._answered += int(np.count_nonzero(self._is_evaluated[found.users[found.sound]]))
-        known = found.users[found.users >= 0]
+        self._users.torn[content.torn] = True
+        self._exact += int(np.count_nonzero(content.sound))
+        self._answered += int(np.count_nonzero(self._is_evaluated[content.users[content.sound]]))
+        known = content.users[content.users >= 0]
         self._evaluated += int(np.count_nonzero(self._is_evaluated[known]))
 
     def finish(self, cells: Cells) -> Summary:
@@ -230,7 +230,7 @@ class Gathering:
         if lists is not None and self._solution is not None:
             hits = Hits.of(lists, self._solution)
         users = self._users
-        others = int(np.count_nonzero(users.known & ~self._is_evaluated))
+        further = int(np.count_nonzero(users.known & ~self._is_evaluated))
         strangers = users.strangers - judged.ids
         damaged = judged.damaged[~judged.damaged["spaces"]]
         return Summary(
@@ -238,7 +238,7 @@ class Gathering:
             rows=users.rows,
             answered=self._answered,
             evaluated=self._evaluated,
-            outside=strangers + others,
+            outside=strangers + further,
             strangers=strangers,
             there=there,
             known=int(users.known.sum()),
@@ -278,15 +278,15 @@ class Gathering:
 
     def _take_look_alikes(self, scanned: ScannedBlock) -> None:
         """Take in users who look like known ones; who they are is told when all rows are there."""
-        alike = scanned.found.alike
+        alike = scanned.content.alike
         if alike is None:
             return
-        found, rows = alike.found, np.empty(len(alike.lines), _LOOK_ALIKE)
+        diagnoses, rows = alike.diagnoses, np.empty(len(alike.lines), _LOOK_ALIKE)
         rows["line"], rows["padded"] = scanned.lines_of(alike.lines), alike.padded
-        rows["key"] = scanned.found.keys[alike.lines, 0]
-        rows["spaces"] = found.marks[alike.which] == 1 << faults.PADDED_ID
-        rows["code"], rows["certain"] = found.codes[alike.which], found.certain[alike.which]
-        rows["by_case"] = found.by_case[alike.which]
+        rows["key"] = scanned.content.keys[alike.lines, 0]
+        rows["spaces"] = diagnoses.marks[alike.which] == 1 << faults.PADDED_ID
+        rows["code"], rows["certain"] = diagnoses.codes[alike.which], diagnoses.certain[alike.which]
+        rows["by_case"] = diagnoses.by_case[alike.which]
         self._alike.append(rows)
         for row in np.flatnonzero(rows["code"] == SEVERAL).tolist():
             self._several[int(rows["key"][row])] = alike.tokens[alike.which[row]]
@@ -326,9 +326,9 @@ class Gathering:
             "SUB209": damaged[~spaces],
             "SUB215": extra,
         }
-        for code, own in rows.items():
-            lines = np.sort(own["line"])[:EXAMPLES].tolist()
-            self._findings.add(code, len(own), [Place(line, "") for line in lines])
+        for code, noted_rows in rows.items():
+            lines = np.sort(noted_rows["line"])[:EXAMPLES].tolist()
+            self._findings.add(code, len(noted_rows), [Place(line, "") for line in lines])
         if "SUB207" in self._findings.found:
             spared = int(np.count_nonzero(spaces & ~is_mended))
             self._findings.found["SUB207"].mended = trimmed + len(rows["SUB207"]) - spared
@@ -340,9 +340,9 @@ class Gathering:
         lines = {place.line for finding in noted.values() for place in finding.places}
         texts = cells(sorted(line for line in lines if line is not None), USER) if lines else {}
         for code, finding in noted.items():
-            own = [texts[place.line or 0] for place in finding.places]
-            bare = [text.strip(b" \t\r") for text in own]
-            values = own if code == "SUB207" else bare
+            padded_values = [texts[place.line or 0] for place in finding.places]
+            bare = [text.strip(SPACES) for text in padded_values]
+            values = padded_values if code == "SUB207" else bare
             finding.places = [
                 replace(place, value=shown(value[:MOST_BYTES]))
                 for place, value in zip(finding.places, values, strict=True)
@@ -354,8 +354,7 @@ class Gathering:
         """Name the known items that the first of damaged ones mean."""
         for code, texts in self._items.items():
             finding, diagnosis = self._findings.found[code], self.expected.of_items
-            bare = [text.strip(b" \t\r") for text in texts[:EXAMPLES]]
-            _name(finding, bare, diagnosis)
+            _name(finding, [text.strip(SPACES) for text in texts[:EXAMPLES]], diagnosis)
 
 
 class _Judged(NamedTuple):
@@ -379,12 +378,12 @@ class _Judged(NamedTuple):
 
 def _name(finding: Finding, texts: list[bytes], diagnosis: Diagnosis) -> None:
     """Name the known ids that the first of a kind of fault mean."""
-    found = diagnosis.of(texts)
+    diagnoses = diagnosis.of(texts)
     finding.places = [
         replace(place, known=shown(known)) if known else place
-        for place, known in zip(finding.places, found.known, strict=True)
+        for place, known in zip(finding.places, diagnoses.known, strict=True)
     ]
-    finding.others = int(found.others[0])
+    finding.further = int(diagnoses.further[0])
 
 
 def _named(texts: Iterable[str | bytes]) -> list[Place]:

@@ -93,8 +93,8 @@ def _has_row_names(stream: BinaryIO, separator: str, columns: int) -> bool:
 def _fields(line: bytes, separator: str) -> list[str]:
     """Return the fields of a line as those of all others are read."""
     whole = line.replace(b"\n", b" ") + b"\n"
-    found, _ = plain(padded(whole), len(whole), ord(separator), last=True)
-    text = found.buffer[: found.size - 1].tobytes().decode("utf-8", "replace")
+    block, _ = plain(padded(whole), len(whole), ord(separator), last=True)
+    text = block.buffer[: block.size - 1].tobytes().decode("utf-8", "replace")
     return text.split(chr(FIELD)) if line else []
 
 

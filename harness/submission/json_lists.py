@@ -25,7 +25,7 @@ from harness.core.errors import printable
 from harness.core.ids import KeyTable
 from harness.delimited import blocks
 from harness.delimited.stream import Refused
-from harness.submission.keys import packed
+from harness.submission.keys import first_met, packed
 
 LONGEST = 1 << 24
 """Letters of a row: one object, or the items of a user."""
@@ -261,11 +261,11 @@ class _TwiceError(Exception):
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object whose keys stand there once each."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    held = dict(pairs)
+    if len(held) < len(pairs):
         names = [name for name, _ in pairs]
         raise _TwiceError(next(name for n, name in enumerate(names) if name in names[:n]))
-    return found
+    return held
 
 
 def _records(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
@@ -332,10 +332,9 @@ def _once(rows: Iterator[_Row], user: str) -> Iterator[_Row]:
     """Yield rows; refuse a user who stands there again, of whom JSON's readers keep one."""
     users, secret = KeyTable(), blocks.secret()
     while part := list(islice(rows, _PART)):
-        before = len(users)
-        codes = users.codes(blocks.keys(*packed([row[user] for _, row in part]), secret))
-        highest = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1]
-        for again in np.flatnonzero(codes <= highest).tolist():
+        buffer, starts, stops = packed([row[user] for _, row in part])
+        is_new = first_met(users, blocks.keys(buffer, starts, stops, secret))
+        for again in np.flatnonzero(~is_new).tolist():
             line, row = part[again]
             raise _refused(line, f'the key "{row[user][:_SHOWN]}" is there twice')
         yield from part
@@ -424,8 +423,8 @@ class _Columns:
             self._form, self._fields = "objects", list(element)
         self._ranked &= self._form in ("pairs", "objects") and "rank" not in self._fields
         self._fields += ["rank"] * self._ranked
-        others = {name for name in self._names if name != self._items}
-        for name in others.intersection(self._fields):
+        names = {name for name in self._names if name != self._items}
+        for name in names.intersection(self._fields):
             raise _refused(lines[0], f'"{name}" is both a field of the user and of the items')
 
     def _list(self, held: Any, line: int) -> list[Any]:
@@ -439,11 +438,11 @@ class _Columns:
                 return list(zip(held, _texts(held.values()), strict=True))
             case "pairs", list() if all(isinstance(pair, list) and len(pair) == 2 for pair in held):
                 return [(*_texts(pair), *self._ranks(rank)) for rank, pair in enumerate(held, 1)]
-            case "objects", list() if all(isinstance(one, dict) for one in held):
+            case "objects", list() if all(isinstance(entry, dict) for entry in held):
                 self._refuse_more(held, [line] * len(held), set(self._fields))
                 names = self._fields[: -1 if self._ranked else None]
-                cells = (_texts(map(one.get, names)) for one in held)
-                return [(*own, *self._ranks(rank)) for rank, own in enumerate(cells, 1)]
+                cells = (_texts(map(entry.get, names)) for entry in held)
+                return [(*texts, *self._ranks(rank)) for rank, texts in enumerate(cells, 1)]
         raise _refused(line, f"found {_shown(held)}, expected {_FORMS[self._form]}, as above")
 
     def _ranks(self, rank: int) -> tuple[str, ...]:

@@ -20,10 +20,9 @@ import numpy as np
 
 from harness.core.arrays import Bool, Bytes, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
-from harness.delimited import _delimited, blocks
+from harness.delimited import blocks
 from harness.delimited.blocks import padded
-from harness.submission import _keys
-from harness.submission._keys import Ids
+from harness.submission import _kernels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,11 +83,23 @@ class Known:
     def __len__(self) -> int:
         return self.size
 
-    @property
-    def ids(self) -> Ids:
-        """The same for compiled code."""
-        names = ("table", "secret", "size", "complete", "digits", *_LENGTHS, "lower", "upper")
-        return Ids(**{name: getattr(self, name) for name in (*names, "zeros", "odd", "exact")})
+    def compiled(self, forms: UInt64 | None = None) -> _kernels.Ids:
+        """Return the same for compiled code, with keys of all ids' forms, if these are known."""
+        return _kernels.Ids(
+            self.table,
+            self.secret,
+            size=self.size,
+            complete=self.complete,
+            digits=self.digits,
+            width=self.width,
+            lower=self.lower,
+            upper=self.upper,
+            zeros=self.zeros,
+            odd=self.odd,
+            length=self.length,
+            exact=self.exact,
+            forms=forms,
+        )
 
     @property
     def exactly(self) -> Known:
@@ -105,10 +116,10 @@ class Known:
     def read(cls, folder: Path, notes: dict[str, Any]) -> Known:
         """Return what `write` has kept; the table is mapped, and changes to it stay in memory."""
         table = np.load(folder / "table.npy", mmap_mode="c", allow_pickle=False)
-        own = np.load(folder / "secret.npy", allow_pickle=False)
+        secret = np.load(folder / "secret.npy", allow_pickle=False)
         traits: dict[str, Any] = {name: bool(notes[name]) for name in _TRAITS}
         traits |= {name: notes[name] for name in _LENGTHS}
-        return cls(np.asarray(table), own, notes["size"], **traits)
+        return cls(np.asarray(table), secret, notes["size"], **traits)
 
     def more(self, ids: Texts) -> Known:
         """Return the same and others; digits and width stay what they are, if there were any."""
@@ -122,14 +133,19 @@ class Known:
             more = replace(more, digits=self.digits, width=self.width)
         return more.exactly if self.exact else more
 
-    def has(self, ids: Texts) -> Bool:
+    def has(self, ids: Texts | Sequence[bytes]) -> Bool:
         """Return which ids are known."""
-        return self.codes(*packed(ids)) >= 0
+        return self.codes_of(ids) >= 0
+
+    def codes_of(self, ids: Texts | Sequence[bytes]) -> Int32:
+        """Return the code of each id, −1 where it is not known."""
+        return self.codes(*packed(ids))
 
     def codes(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the code of each id that stands in a buffer, −1 where it is not known."""
+        starts, stops = np.ascontiguousarray(starts), np.ascontiguousarray(stops)
         codes = np.empty(len(starts), np.int32)
-        _keys.codes(buffer, *map(np.ascontiguousarray, (starts, stops)), self.ids, codes)
+        _kernels.codes(buffer, starts, stops, self.compiled(), codes)
         return codes
 
 
@@ -147,9 +163,9 @@ class Learning:
     """
 
     def __init__(self, known: Known | None = None) -> None:
-        self._table = KeyTable() if known is None else KeyTable(known.table.copy(), len(known))
-        self._secret = blocks.secret() if known is None else known.secret
-        self._known = known or nothing()
+        self._known = nothing() if known is None else known
+        self._table = KeyTable(self._known.table.copy(), len(self._known))
+        self._secret = self._known.secret
         self._digits, self._width = True, -1
         self._lower, self._upper = self._known.lower, self._known.upper
         self._zeros, self._odd = self._known.zeros, self._known.odd
@@ -164,14 +180,14 @@ class Learning:
         starts, stops : int64 arrays, (n,)
             First byte, and the byte behind the last.
         """
-        keys = np.empty((len(starts), 2), np.uint64)
-        _delimited.keys(buffer, starts, stops, self._secret, keys)
-        looks = _keys.looks(buffer, starts, stops, self._width)
-        digits, self._width, lower, upper, zeros, odd = looks
+        starts, stops = np.ascontiguousarray(starts), np.ascontiguousarray(stops)
+        digits, self._width, lower, upper, zeros, odd = _kernels.looks(
+            buffer, starts, stops, self._width
+        )
         self._digits = self._digits and digits
         self._lower, self._upper = self._lower or lower, self._upper or upper
         self._zeros, self._odd = self._zeros or zeros, self._odd or odd
-        return self._table.codes(keys)
+        return self._table.codes(blocks.keys(buffer, starts, stops, self._secret))
 
     def known(self, *, complete: bool) -> Known:
         """Return what has been told."""
@@ -193,7 +209,16 @@ class Learning:
 
 def nothing() -> Known:
     """Return no ids: nobody says which there are."""
-    return Known(KeyTable().rows, blocks.secret(), 0, *(False, False), 0, *(False, False))
+    return Known(
+        KeyTable().rows,
+        blocks.secret(),
+        size=0,
+        complete=False,
+        digits=False,
+        width=0,
+        lower=False,
+        upper=False,
+    )
 
 
 def learnt(ids: Texts) -> Known:
@@ -213,3 +238,11 @@ def packed(ids: Texts | Sequence[bytes]) -> tuple[Bytes, Int64, Int64]:
         lengths = ids.str.len_bytes().to_numpy().astype(np.int64)
     stops = np.cumsum(lengths)
     return padded(whole), stops - lengths, stops
+
+
+def first_met(table: KeyTable, keys: UInt64) -> Bool:
+    """Return which keys, (n, 2), are met for the first time; `table` takes them."""
+    before = len(table)
+    codes = table.codes(keys)
+    highest = np.maximum.accumulate(np.concatenate(([before - 1], codes)))[:-1]
+    return codes > highest

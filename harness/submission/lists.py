@@ -13,11 +13,10 @@ from harness.core.arrays import Bool, Floats, Int32, Int64
 from harness.delimited import _delimited
 from harness.delimited._delimited import EXAMPLES, NO_ROW
 from harness.delimited.blocks import Block
-from harness.submission import _items, faults
-from harness.submission._scan import LIST, ORDER, USER
+from harness.submission._kernels import EMPTY, LIST, ONE_ITEM, ORDER, USER, mark_repeats
 from harness.submission.admitted import Admitted
 from harness.submission.findings import Findings
-from harness.submission.keys import Known, Learning, packed
+from harness.submission.keys import Known, Learning
 from harness.submission.scan import Scanned
 from harness.submission.scan_file import ScannedBlock
 
@@ -66,22 +65,32 @@ class WideLists:
 
     def take(self, scanned: ScannedBlock, users: Admitted, findings: Findings) -> None:
         """Take in the next block, and its users."""
-        found = scanned.found
-        again = users.admit(found.users, found.keys, found.list_keys, scanned.block.size)
+        content = scanned.content
+        again = users.admit(content.users, content.keys, content.list_keys, scanned.block.size)
         for code, lines in (("SUB203", again.other), ("SUB211", again.same)):
-            findings.add(code, len(lines), scanned.places(found.spans(lines[:EXAMPLES], USER)))
-        widest = int(np.diff(found.lists.ends, prepend=0).max(initial=0))
-        held = self._lists.shape[1]
+            findings.add(code, len(lines), scanned.places(content.spans(lines[:EXAMPLES], USER)))
+        self._put(*content.lists)
+        if content.n_same > 0 and self._first is None:
+            self._first = content.first_sum
+        self._same += content.n_same if content.first_sum == self._first else 0
+        self._held += int(np.count_nonzero(content.users != NO_ROW))
+        self._single += int(content.tally.lines[[EMPTY, ONE_ITEM]].sum())
+
+    def _put(self, rows: Int32, ends: Int64, items: Int32) -> None:
+        """Put lists into their rows; the first of a user's stands."""
+        sizes = np.diff(ends, prepend=0)
+        widest, held = int(sizes.max(initial=0)), self._lists.shape[1]
         if widest > held:
             wider = np.full((len(self._lists), widest), -1, np.int32)
             wider[:, :held] = self._lists
             self._lists = wider
-        _items.put(*found.lists, self._lists, self._taken)  # the first list of a user's stands
-        if found.n_same > 0 and self._first is None:
-            self._first = found.first_sum
-        self._same += found.n_same if found.first_sum == self._first else 0
-        self._held += int(np.count_nonzero(found.users != NO_ROW))
-        self._single += int(found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum())
+        _, first = np.unique(rows, return_index=True)
+        is_first = np.zeros(len(rows), np.bool_)
+        is_first[first] = ~self._taken[rows[first]]
+        self._taken[rows] = True
+        position = np.arange(len(items)) - np.repeat(ends - sizes, sizes)
+        kept = np.repeat(is_first, sizes)
+        self._lists[np.repeat(rows, sizes)[kept], position[kept]] = items[kept]
 
     def finish(self) -> tuple[Int32 | None, list[Fault], Common]:
         """Return the lists, −1 = empty, no fault, and what all have in common."""
@@ -106,14 +115,14 @@ class _Rows(NamedTuple):
         if not parts:
             codes = np.zeros(0, np.int32)
             return cls(codes, codes, np.zeros(0, np.int64), np.zeros(0))
-        found = cls(
+        rows = cls(
             np.concatenate([part.users for part in parts]),
             np.concatenate([part.items for part in parts]),
             np.concatenate([part.lines for part in parts]),
             np.concatenate([part.numbers for part in parts]),
         )
         parts.clear()
-        return found
+        return rows
 
     def ordered(self) -> _Rows:
         """Return the rows with those of a user together, in the order of their numbers."""
@@ -178,16 +187,16 @@ class LongLists:
 
     def take(self, scanned: ScannedBlock, users: Admitted, findings: Findings) -> None:
         """Take in the next block; that users stand in several rows is as it should be."""
-        block, found = scanned.block, scanned.found
-        rows = found.lists.rows[np.diff(found.lists.ends, prepend=0) > 0].astype(np.int64)
-        numbers, wrong = self._numbers(block, found, rows)
+        block, content = scanned.block, scanned.content
+        rows = content.lists.rows[np.diff(content.lists.ends, prepend=0) > 0].astype(np.int64)
+        numbers, wrong = self._numbers(block, content, rows)
         bad = rows[wrong]
-        findings.add("SUB313", len(bad), scanned.places(found.spans(bad[:EXAMPLES], -1)))
-        codes = users.codes(found.users, found.keys)[rows]
+        findings.add("SUB313", len(bad), scanned.places(content.spans(bad[:EXAMPLES], -1)))
+        codes = users.codes(content.users, content.keys)[rows]
         self._strangers = users.strangers
-        items = found.lists.items.copy()  # one each
+        items = content.lists.items.copy()  # one each
         strange = items >= self._known_items
-        starts, stops = (array[rows[strange], LIST] for array in (found.starts, found.stops))
+        starts, stops = (array[rows[strange], LIST] for array in (content.starts, content.stops))
         items[strange] = self._known_items + self._items.add(block.buffer, starts, stops)
         self._parts.append(_Rows(codes, items, scanned.lines_of(rows), numbers))
 
@@ -216,12 +225,12 @@ class LongLists:
             "SUB302": beyond,
             **self._of_order(number, first, tied),
         }
-        told = apart + [_fault(code, line[rows]) for code, rows in wrong.items()]
+        faults = apart + [_fault(code, line[rows]) for code, rows in wrong.items()]
         common = _common(item, first)
         if self._order == "score" and tied.any():
-            return None, told, common
+            return None, faults, common
         # Of two on a rank the first stands.
-        return self._lists(user[~tied], item[~tied], rank[~tied]), told, common
+        return self._lists(user[~tied], item[~tied], rank[~tied]), faults, common
 
     def _of_order(self, number: Floats, first: Bool, tied: Bool) -> dict[str, Bool]:
         """Return which rows have a rank or a score that is wrong beside that of the row before."""
@@ -232,11 +241,11 @@ class LongLists:
         gap = np.isfinite(number) & (number > _before(number, first) + 1)
         return {"SUB314": tied, "SUB316": gap}
 
-    def _numbers(self, block: Block, found: Scanned, rows: Int64) -> tuple[Floats, Bool]:
+    def _numbers(self, block: Block, content: Scanned, rows: Int64) -> tuple[Floats, Bool]:
         """Return what orders the items of a list, the first lowest, and where it is no number."""
         if not self._order:
             return np.zeros(0), np.zeros(len(rows), np.bool_)
-        numbers = numbers_in(block, found.starts[rows, ORDER], found.stops[rows, ORDER])
+        numbers = numbers_in(block, content.starts[rows, ORDER], content.stops[rows, ORDER])
         wrong = np.isnan(numbers)
         if self._order == "score":
             return np.where(wrong, np.inf, -numbers), wrong
@@ -245,13 +254,13 @@ class LongLists:
 
     def _lists(self, user: Int32, item: Int32, rank: Floats) -> Int32 | None:
         """Return the lists; None where ranks far too high leave nearly all cells empty."""
-        own = np.concatenate((self._rows, np.full(self._strangers, -1, np.int32)))[user]
-        keep = (own >= 0) & (rank <= self._kept)
+        list_of = np.concatenate((self._rows, np.full(self._strangers, -1, np.int32)))[user]
+        keep = (list_of >= 0) & (rank <= self._kept)
         rows, width = int(self._rows.max(initial=-1)) + 1, int(rank[keep].max(initial=1))
         if rows * width > max(_FEW_CELLS, _MOST_EMPTY * len(item)):
             return None
         lists = np.full((rows, width), -1, np.int32)
-        lists[own[keep], rank[keep].astype(np.int64) - 1] = item[keep]
+        lists[list_of[keep], rank[keep].astype(np.int64) - 1] = item[keep]
         return lists
 
 
@@ -276,8 +285,8 @@ def _common(item: Int32, first: Bool) -> Common:
     n, sizes = int(first.sum()), np.diff(np.flatnonzero(first), append=len(first))
     if n == 0:
         return Common()
-    own = item[: sizes[0]]
-    alike = bool((sizes == sizes[0]).all()) and bool((item.reshape(n, -1) == own).all())
+    of_first = item[: sizes[0]]
+    alike = bool((sizes == sizes[0]).all()) and bool((item.reshape(n, -1) == of_first).all())
     return Common(n, n if alike else 0, n if int(sizes.max()) == 1 else 0)
 
 
@@ -290,7 +299,7 @@ def _repeated(first: Bool, item: Int32) -> Bool:
     """Return which rows hold an item that an earlier row of the user's holds."""
     again = np.zeros(len(item), np.bool_)
     last = np.full(int(item.max(initial=-1)) + 1, -1, np.int64)
-    _items.mark_repeats(first, item, last, again)
+    mark_repeats(first, item, last, again)
     return again
 
 
@@ -313,11 +322,11 @@ class Answers:
     def of(cls, solution: Solution, users: Known, items: Known) -> Answers:
         """Return the answers of a solution whose users and items are all known."""
         rows = np.full(len(users), -1, np.int32)
-        rows[users.codes(*packed(solution.users))] = np.arange(len(solution.users))
+        rows[users.codes_of(solution.users)] = np.arange(len(solution.users))
         positions = np.full(len(items), -1, np.int32)
-        positions[items.codes(*packed(solution.items))] = np.arange(len(solution.items))
-        others = np.flatnonzero(positions < 0)
-        positions[others] = len(solution.items) + np.arange(len(others))
+        positions[items.codes_of(solution.items)] = np.arange(len(solution.items))
+        further = np.flatnonzero(positions < 0)
+        positions[further] = len(solution.items) + np.arange(len(further))
         return cls(rows, positions)
 
     def lists(self, codes: Int32) -> Int32:

@@ -18,7 +18,7 @@ from harness.delimited import blocks
 from harness.delimited._delimited import NO_ROW, behind_last, find_byte
 from harness.delimited.blocks import Block, cut, in_order
 from harness.delimited.stream import Refused
-from harness.submission import faults
+from harness.submission import _kernels as faults
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
 from harness.submission.findings import Findings, shown
@@ -52,9 +52,9 @@ class OneItemCheck:
 
     def scanned(self, block: Block) -> Scanned | None:
         """Return what a block holds; None where one of its lists has several items."""
-        found = scan(block, self.form, self.expected)
-        single = found.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum()
-        return found if single == np.count_nonzero(found.users != NO_ROW) else None
+        scanned = scan(block, self.form, self.expected)
+        single = scanned.tally.lines[[faults.EMPTY, faults.ONE_ITEM]].sum()
+        return scanned if single == np.count_nonzero(scanned.users != NO_ROW) else None
 
     def refuse_several(self, block: Block) -> None:
         """Raise SeveralItemsError where a list of a block has several items."""
@@ -96,10 +96,10 @@ def _again(path: Path | pl.DataFrame, against: Against, check: OneItemCheck) -> 
     """Return whether a user comes again before any list has several items."""
     users = Admitted(len(against.users))
     with source(path, against, Findings()) as opened:
-        for block, found in in_order(opened.reader, lambda block: (block, check.scanned(block))):
-            if found is None:
+        for scanned in in_order(opened.reader, check.scanned):
+            if scanned is None:
                 return False
-            again = users.admit(found.users, found.keys, found.list_keys, block.size)
+            again = users.admit(scanned.users, scanned.keys, scanned.list_keys)
             if len(again.other) + len(again.same) > 0:
                 return True
     return False
@@ -115,23 +115,25 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
         if block is None:
             return []
         head, wanted, items = opened.head, opened.wanted, against.items_of(opened.wanted)
-        own = opened.places[wanted.items]
+        item_place = opened.places[wanted.items]
         places = [
             place
             for place, column in enumerate(head.columns)
-            if place == own or (place not in opened.places.values() and not is_index(column))
+            if place == item_place or (place not in opened.places.values() and not is_index(column))
         ]
         starts, stops = blocks.spans(block, len(head.columns), *places)
-        spans = dict(zip(places, zip(starts.T, stops.T, strict=True), strict=True))
         whole = block.text(0, block.size)
-        known = {place: items.codes(block.buffer, *at) >= 0 for place, at in spans.items()}
-        of_items = [own]
-        if items.complete and known[own].sum() < known[own].size / 2:
-            of_items = [place for place in spans if known[place].all()] or [own]
+        columns = list(zip(places, starts.T, stops.T, strict=True))
+        known = {
+            place: items.codes(block.buffer, begins, ends) >= 0 for place, begins, ends in columns
+        }
+        of_items = [item_place]
+        if items.complete and known[item_place].sum() < known[item_place].size / 2:
+            of_items = [place for place in places if known[place].all()] or [item_place]
         numbers = [
             head.columns[place]
-            for place, at in spans.items()
-            if place not in of_items and any(map(_NUMBER.fullmatch, cut(whole, *at)))
+            for place, begins, ends in columns
+            if place not in of_items and any(map(_NUMBER.fullmatch, cut(whole, begins, ends)))
         ]
         return _likely_first(numbers)
 
@@ -148,21 +150,22 @@ def otherwise(path: Path | pl.DataFrame, against: Against) -> tuple[str, int] | 
     """
     with source(path, against, Findings()) as opened:
         wanted, head = opened.wanted, opened.head.columns
-        others = ("rank",) if wanted.descending else ("score", *SCORES)
+        names = ("rank",) if wanted.descending else ("score", *SCORES)
         spelled = {name.strip().casefold(): name for name in reversed(head)}
-        other = next((spelled[name] for name in others if name in spelled), None)
+        other = next((spelled[name] for name in names if name in spelled), None)
         if other is None or not wanted.order:
             return None
-        places = *(opened.places[name] for name in (wanted.user, wanted.order)), head.index(other)
-        users = Learning()
-        parts = [[np.zeros(0, np.int32), np.zeros(0), np.zeros(0)]]
+        user_place, place = opened.places[wanted.user], opened.places[wanted.order]
+        ids, codes = Learning(), [np.zeros(0, np.int32)]
+        numbers, seconds = [np.zeros(0)], [np.zeros(0)]
         for block in opened.reader.blocks():
-            starts, stops = (span.T for span in blocks.spans(block, len(head), *places))
-            begins, ends = map(np.ascontiguousarray, (starts[0], stops[0]))
-            codes = users.add(block.buffer, begins, ends)
-            parts.append([codes, *(numbers_in(block, starts[n], stops[n]) for n in (1, 2))])
+            starts, stops = blocks.spans(block, len(head), user_place, place, head.index(other))
+            codes.append(ids.add(block.buffer, starts[:, 0], stops[:, 0]))
+            numbers.append(numbers_in(block, starts[:, 1], stops[:, 1]))
+            seconds.append(numbers_in(block, starts[:, 2], stops[:, 2]))
             opened.reader.give_back(block)
-    user, number, second = map(np.concatenate, zip(*parts, strict=True))
+    user, number = np.concatenate(codes), np.concatenate(numbers)
+    second = np.concatenate(seconds)
     first = -number if wanted.descending else number
     second = second if wanted.descending else -second
     rows = np.lexsort((second, first, user))
@@ -173,26 +176,27 @@ def otherwise(path: Path | pl.DataFrame, against: Against) -> tuple[str, int] | 
 def of_models(path: Path | pl.DataFrame, against: Against) -> list[str]:
     """Return the further columns called as a model is that differ among the rows of a user."""
     with source(path, against, Findings()) as opened:
-        head, own = opened.head, opened.places
+        head, used = opened.head, opened.places
         places = [
             place
             for place, column in enumerate(head.columns)
-            if place not in own.values() and is_called(column, "model")
+            if place not in used.values() and is_called(column, "model")
         ]
         if not places:
             return []
-        ids = [Learning() for _ in (0, *places)]
-        parts = [[np.zeros(0, np.int32) for _ in ids]]
+        places = [used[opened.wanted.user], *places]
+        ids = [Learning() for _ in places]
+        codes = [[np.zeros(0, np.int32)] for _ in places]
         for block in opened.reader.blocks():
-            wanted = blocks.spans(block, len(head.columns), own[opened.wanted.user], *places)
-            starts, stops = map(np.ascontiguousarray, (spans.T for spans in wanted))
-            parts.append(
-                [o.add(block.buffer, *at) for o, *at in zip(ids, starts, stops, strict=True)]
-            )
+            starts, stops = blocks.spans(block, len(head.columns), *places)
+            for n, learning in enumerate(ids):
+                codes[n].append(learning.add(block.buffer, starts[:, n], stops[:, n]))
             opened.reader.give_back(block)
-    users, *models = map(np.concatenate, zip(*parts, strict=True))
+    users, *models = map(np.concatenate, codes)
     return [
-        head.columns[n] for n, codes in zip(places, models, strict=True) if _differ(users, codes)
+        head.columns[place]
+        for place, codes_of_models in zip(places[1:], models, strict=True)
+        if _differ(users, codes_of_models)
     ]
 
 
@@ -203,24 +207,24 @@ def _differ(users: Int32, codes: Int32) -> bool:
     return bool((any_of[users] != codes).any())
 
 
-def refuse_unsaid(found: File, named: Named | None) -> None:
+def refuse_unsaid(file: File, named: Named | None) -> None:
     """Raise HarnessError where a further column may tell lists apart, or order a user's rows.
 
     Nothing else is known to be wrong with such a table, which is read without being validated.
     """
     from harness.metrics.inputs.order import refuse_models  # it takes Polars
 
-    table = found.table
+    table = file.table
     refuse_models(table)
-    said = "number" in table.names or (named is not None and named.row_order)
-    if table.wide or said:
+    is_ordered = "number" in table.names or (named is not None and named.row_order)
+    if table.wide or is_ordered:
         return
-    for column in found.frame.select(_likely_first(found.frame.columns)):
+    for column in file.frame.select(_likely_first(file.frame.columns)):
         further = column.name not in table.names.values() and not is_index(column.name)
         if further and _holds_numbers(column):
             rule, name = RULES["SUB111"], shown(column.name)
             says = rule.says.format(value=name)
-            raise DataError(f"{found.path}: {says}; {rule.hint.format(quoted=shlex.quote(name))}")
+            raise DataError(f"{file.path}: {says}; {rule.hint.format(quoted=shlex.quote(name))}")
 
 
 def _holds_numbers(column: pl.Series) -> bool:

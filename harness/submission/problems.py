@@ -138,9 +138,9 @@ class Validation(Shown):
 
     def content(self) -> dict[str, object]:
         """Return what JSON holds."""
-        own = {"valid": self.valid, "rows": self.rows, "checked": self.checked}
+        document = {"valid": self.valid, "rows": self.rows, "checked": self.checked}
         last = {"fold": self.folds, "folds": self.folds} if self.folds > 1 else {}
-        return {**own, **last, "problems": self.problems}
+        return {**document, **last, "problems": self.problems}
 
 
 def problems(
@@ -166,14 +166,14 @@ def problems(
         wanted = replace(wanted, user="user", items="item" if wanted.long else "items")
     mends = not any(RULES[code].blocks for code in findings.found)
     absent = [place.value for place in findings.found.get("SUB101", Finding()).places]
-    found = []
+    kinds = []
     for code, finding in sorted(findings.found.items()):
         words = {
             "unless": "" if all_users else _UNLESS,
             "digits": f": ids have {digits} digits" if digits else "",
         }
-        found.append(_problem(code, finding, wanted, strict, mends, absent, words))
-    return tuple(sorted(found, key=lambda problem: problem.severity != "error"))
+        kinds.append(_problem(code, finding, wanted, strict, mends, absent, words))
+    return tuple(sorted(kinds, key=lambda problem: problem.severity != "error"))
 
 
 _UNLESS = '; if it is a different id, use --ids exact (Python: ids="exact")'
@@ -194,7 +194,7 @@ def _problem(
     first = next(iter(finding.places), Place(None, ""))
     near = suggest(first.value, absent)
     words = {
-        "value": f'"{first.value}"' if rule.of else first.value,
+        "value": f'"{first.value}"' if rule.unit else first.value,
         "plain": first.value,
         "quoted": shlex.quote(first.value),
         "values": ", ".join(place.value for place in finding.places),
@@ -218,19 +218,19 @@ def _problem(
         first.known,
         finding.count,
         finding.lines,
-        rule.says.format(**words) + _meant(first, finding.others),
+        rule.says.format(**words) + _meant(first, finding.further),
         rule.hint.format(**words) + part,
         tuple(finding.places),
         fixed,
     )
 
 
-def _meant(place: Place, others: int) -> str:
+def _meant(place: Place, further: int) -> str:
     """Return which known id is meant, as the end of a message."""
     if place.known is None:
         return ""
-    more = counted(others, "other is", "others are")
-    which = f'"{place.known}" and {more}' if others else f'"{place.known}" is'
+    more = counted(further, "other is", "others are")
+    which = f'"{place.known}" and {more}' if further else f'"{place.known}" is'
     return f"; {which} known" + ("" if place.user is None else f' (user "{place.user}")')
 
 
@@ -239,8 +239,8 @@ def _words(wanted: Format) -> dict[str, object]:
     between, allowed = NAMES[wanted.between], ",".join(map(shown, wanted.columns))
     words: dict[str, object] = {"k": wanted.k, "allowed": allowed}
     if wanted.long:
-        one = f"write one item per row: {allowed}"
-        hints = {"between_items": one, "apart": one, "joined": one}
+        row_each = f"write one item per row: {allowed}"
+        hints = {"between_items": row_each, "apart": row_each, "joined": row_each}
         return words | {"between": "a new row"} | hints
     put = f"put {between} between items"
     hints = {
@@ -255,25 +255,25 @@ _EDGE, _LEAST = 18, 30
 
 
 def text(
-    found: Validation, seconds: float | None, width: int | None = None, command: str = ""
+    validation: Validation, seconds: float | None, width: int | None = None, command: str = ""
 ) -> str:
     """Return the report for a terminal of so many columns, or for a file.
 
     `command` is what to type before ``--fix`` to have a fault mended, if another one was typed.
     """
-    fixed = shlex.quote(as_argument(free_beside(found.path, "fixed")))
-    fix, is_file = printable(f"{command} --fix {fixed}".lstrip()), exists(found.path)
+    fixed = shlex.quote(as_argument(free_beside(validation.path, "fixed")))
+    fix, is_file = printable(f"{command} --fix {fixed}".lstrip()), exists(validation.path)
     counts = [
-        counted(len(found.errors), "error"),
-        counted(len(found.problems) - len(found.errors), "warning"),
+        counted(len(validation.errors), "error"),
+        counted(len(validation.problems) - len(validation.errors), "warning"),
     ]
-    parts = [printable(str(found.path)), counted(found.rows, "row"), ", ".join(counts)]
+    parts = [printable(str(validation.path)), counted(validation.rows, "row"), ", ".join(counts)]
     parts += [] if seconds is None else [f"{seconds:.1f} s"]
-    head = [*_wrapped(f"checked as {found.checked}", width)] if found.checked else []
+    head = [*_wrapped(f"checked as {validation.checked}", width)] if validation.checked else []
     head += _wrapped("   ".join(parts), width)
     blocks = ["\n".join(head)]
     room = None if width is None else width - _EDGE
-    for problem in found.problems:
+    for problem in validation.problems:
         cure = f"{problem.hint}; or {fix}" if problem.fixed and is_file else problem.hint
         lines = [f"{problem.where()}{problem.message}", *_more(problem), cure]
         first, *rest = [part for line in lines for part in _wrapped(line, room)]
@@ -282,14 +282,14 @@ def text(
     return "\n\n".join(blocks)
 
 
-def mended(found: Validation, fixed: Fixed, left: Validation) -> str:
+def mended(validation: Validation, fixed: Fixed, after: Validation) -> str:
     """Return whether anything was mended, and what the written file still holds that is wrong."""
-    gone = {p.code for p in found.problems} - {p.code for p in left.problems}
-    some = gone or fixed.appended or fixed.dropped or any(p.fixed for p in found.problems)
+    gone = {p.code for p in validation.problems} - {p.code for p in after.problems}
+    some = gone or fixed.appended or fixed.dropped or any(p.fixed for p in validation.problems)
     done = "fixed" if some else "nothing to fix"
     rows = f", {counted(fixed.appended, 'missing row')} added" if fixed.appended else ""
     rows += f", {counted(fixed.dropped, 'repeated row')} removed" if fixed.dropped else ""
-    codes = ", ".join(problem.code for problem in left.errors)
+    codes = ", ".join(problem.code for problem in after.errors)
     rest = f"errors remain: {codes}" if codes else "no errors remain"
     if not codes and not fixed.compared:
         rest += "; items were not compared (give --solution, --items or --config)"
@@ -306,7 +306,7 @@ def _wrapped(line: str, width: int | None) -> list[str]:
 
 def _more(problem: Problem) -> list[str]:
     """Return how many there are, and where the next ones stand."""
-    unit = RULES[problem.code].of
+    unit = RULES[problem.code].unit
     if problem.count == 1 or not problem.places:
         return []
     if not unit:  # of the header; missing ids are all named in the message
@@ -315,8 +315,8 @@ def _more(problem: Problem) -> list[str]:
     held = f"{problem.count:,} {unit}"
     if problem.count != problem.lines:
         held += f" in {counted(problem.lines, 'line')}"
-    others = [f"{place.line:,}" for place in problem.places[1:] if place.line is not None]
-    return [held + (f"; also line {', '.join(others)}" if others else "")]
+    further = [f"{place.line:,}" for place in problem.places[1:] if place.line is not None]
+    return [held + (f"; also line {', '.join(further)}" if further else "")]
 
 
 @dataclass(frozen=True)

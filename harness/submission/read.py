@@ -72,8 +72,8 @@ class File:
         rows = self.frame.select(user=user_column, usage=pl.col("Usage").cast(pl.String))
         wrong = rows.filter(~pl.col("usage").is_in(USAGES).fill_null(False))
         if len(wrong) > 0:
-            user, found = wrong.row(0)
-            shown = "an empty value" if found is None else f'"{printable(found)}"'
+            user, value = wrong.row(0)
+            shown = "an empty value" if value is None else f'"{printable(value)}"'
             raise DataError(
                 f'{self.path}: column "Usage", user {user}: found {shown}, expected one of '
                 f"{', '.join(USAGES)}"
@@ -91,7 +91,7 @@ class File:
 
 
 def read(
-    given: Path | pl.DataFrame, named: Named | None = None, *, between: str | None = None
+    file: Path | pl.DataFrame, named: Named | None = None, *, between: str | None = None
 ) -> File:
     """Return a file or a frame as a table of lists.
 
@@ -109,7 +109,7 @@ def read(
         No such file or column, a row that is not whole, a rank or score that is no number.
     """
     named, between = named or Named(), between or " "
-    path, frame, place = _rows(given, "submission", named.user, named.item)
+    path, frame, place = _rows(file, "submission", named.user, named.item)
     ids = [name for name in frame.columns if name not in (named.rank, named.score)]
     user, item = _ids(path, ids, named.user, named.item)
     orders = {} if named.row_order else {"rank": named.rank, "score": named.score}
@@ -122,7 +122,7 @@ def read(
 
 
 def read_truth_file(
-    given: Path | pl.DataFrame, columns: TrueColumns, *, between: str | None = None
+    file: Path | pl.DataFrame, columns: TrueColumns, *, between: str | None = None
 ) -> File:
     """Return a file or a frame of true items as a table, long or wide.
 
@@ -137,7 +137,7 @@ def read_truth_file(
         No such file or column, a row that is not whole, a grade that is no number, a column that
         may hold grades.
     """
-    path, frame, place = _rows(given, "solution", columns.user, columns.item)
+    path, frame, place = _rows(file, "solution", columns.user, columns.item)
     graded = columns.grade not in (None, NO_GRADE)
     ids = [name for name in frame.columns if not graded or name != columns.grade]
     user, item = _ids(path, ids, columns.user, columns.item, "truth-")
@@ -151,18 +151,18 @@ def read_truth_file(
     grades = _numbers(path, frame[grade], place)
     negative = grades.is_finite() & (grades < 0) if grades.dtype.is_numeric() else _NONE
     frame = frame.with_columns(grades.set(negative, 0) if negative.any() else grades)
-    file = _file(path, frame, user, item, {"grade": grade}, [grade], " ", place)
-    return replace(file, negative=int(negative.sum()))
+    table = _file(path, frame, user, item, {"grade": grade}, [grade], " ", place)
+    return replace(table, negative=int(negative.sum()))
 
 
 def _rows(
-    given: Path | pl.DataFrame, role: str, user: str | None, item: str | None
+    file: Path | pl.DataFrame, role: str, user: str | None, item: str | None
 ) -> tuple[Path, pl.DataFrame, Callable[[int], str]]:
     """Return the name of a table, its rows, and how messages name one of them."""
-    if isinstance(given, pl.DataFrame):
-        return Path(role), _usable(Path(role), given), row_text
-    frame, place = _json(given, user, item, truth=role == "solution") or _frame(given)
-    return given, _usable(given, frame), place
+    if isinstance(file, pl.DataFrame):
+        return Path(role), _usable(Path(role), file), row_text
+    frame, place = _json(file, user, item, truth=role == "solution") or _frame(file)
+    return file, _usable(file, frame), place
 
 
 def _ids(
@@ -218,9 +218,9 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
         if named not in frame.columns:
             raise DataError(f'{path}: no column "{named}"; {suggest(named, frame.columns)}')
         return named
-    others = [name for name in frame.columns if name not in ids and not _never_grades(name)]
-    usual = "grade" if "grade" in others else None
-    for name in others:
+    further = [name for name in frame.columns if name not in ids and not _never_grades(name)]
+    usual = "grade" if "grade" in further else None
+    for name in further:
         lowest = None if name == usual else doubtful_grade(frame[name], flags=usual is None)
         if lowest is not None:
             instead = "count every row with --grade-column none"

@@ -10,16 +10,32 @@ import numpy as np
 from harness.core.arrays import Bool, Counts, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
 from harness.delimited import blocks
-from harness.delimited._delimited import NO_ROW, Tally
+from harness.delimited._delimited import EXAMPLES, NO_ROW, Tally
 from harness.delimited.blocks import Block
-from harness.submission import _items, _scan, faults
-from harness.submission._keys import Memo, Strangers
-from harness.submission._scan import ASKED, LIST, STRANGER, USER
+from harness.submission._kernels import (
+    ALIKE,
+    ASKED,
+    BESIDE,
+    COUNT,
+    LIST,
+    NO_ID,
+    OTHER,
+    PADDED_ID,
+    STRANGER,
+    UNKNOWN_ID,
+    UNKNOWN_ITEM,
+    USER,
+    Strangers,
+    read_items,
+    read_users,
+)
 from harness.submission.diagnose import Diagnoses, Diagnosis
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
 
+SPACES = b" \t\r"
+"""What ids lose around them."""
 GROUP = 0x1D
 """What stands between items where a space may stand within one."""
 
@@ -131,7 +147,7 @@ class LookAlikes:
     ----------
     lines : int64 array
     which : int64 array
-        Of each line the place of its token in `tokens` and in `found`.
+        Of each line the place of its token in `tokens` and in `diagnoses`.
     padded : bool array
         Whether plain spaces stand around the id.
     """
@@ -140,7 +156,7 @@ class LookAlikes:
     which: Int64
     padded: Bool
     tokens: list[bytes]
-    found: Diagnoses
+    diagnoses: Diagnoses
 
 
 class Lists(NamedTuple):
@@ -187,8 +203,8 @@ class Scanned:
         Known users of lines that are no rows: they are not missing.
     alike : LookAlikes, optional
         None where there are none.
-    memo : Memo
-        What items are that are not known.
+    strangers : Strangers
+        Items that are not known.
     """
 
     users: Int32
@@ -203,7 +219,7 @@ class Scanned:
     sound: Bool
     torn: Int32
     alike: LookAlikes | None
-    memo: Memo
+    strangers: Strangers
 
     def spans(self, lines: Int64, column: int) -> Int64:
         """Return some lines, and where their fields of a column begin and end, (n, 3)."""
@@ -212,38 +228,45 @@ class Scanned:
 
 def scan(block: Block, form: Form, expected: Expected) -> Scanned:
     """Read whole fields."""
-    buffer, tally = block.buffer, Tally(faults.COUNT)
-    starts, stops, codes = blocks.fields(block, form.wanted, tally)
-    n = len(codes)
+    buffer, tally = block.buffer, Tally(COUNT)
+    starts, stops, users = blocks.fields(block, form.wanted, tally)
+    n = len(users)
     keys, sound, wrong = np.empty((n, 2), np.uint64), np.zeros(n, np.bool_), np.zeros(n, np.int8)
-    list_keys = np.empty(n, np.uint64)
-    known = expected.users.ids, expected.of_users.memo, form.in_ids, form.length
-    _scan.read_users(buffer, starts, stops, *known, codes, keys, sound, wrong)
+    known_users, known_items = expected.of_users.ids, expected.of_items.ids
+    read_users(
+        buffer, starts, stops, known_users, form.in_ids, form.length, users, keys, sound, wrong
+    )
     alike = _look_alikes(block, expected.of_users, starts[:, USER], stops[:, USER], keys, wrong)
-    _scan.note(buffer, starts, stops, wrong, tally)
-    broken = np.flatnonzero((codes == NO_ROW) & (starts[:, USER] < stops[:, USER]))
+    _note_users(block, starts[:, USER], stops[:, USER], wrong, tally)
+    broken = np.flatnonzero((users == NO_ROW) & (starts[:, USER] < stops[:, USER]))
     torn = expected.users.codes(buffer, starts[broken, USER], stops[broken, USER])
     wanted = np.full(n, -1, np.int32)
     if form.long:
-        wanted[codes >= STRANGER] = np.flatnonzero(codes >= STRANGER)
+        wanted[users >= STRANGER] = np.flatnonzero(users >= STRANGER)
     else:
-        wanted[sound] = expected.answered[codes[sound]]
+        wanted[sound] = expected.answered[users[sound]]
     most = int((stops[:, LIST] - starts[:, LIST])[wanted >= 0].sum()) // 2 + n
     lists = Lists(np.empty(n, np.int32), np.empty(n, np.int64), np.empty(most, np.int32))
-    memo, of_lines = expected.of_items.memo, tally.copy()
-    while True:
-        strangers = Strangers()
-        found = _items.read_items(
-            buffer, starts, stops, codes, wanted, form.between_in(block), form.width, expected.kept,
-            expected.items.ids, memo, strangers, tally, *lists, list_keys,
-        )  # fmt: skip
-        if len(strangers) == 0:
-            break
-        memo = expected.of_items.learn(block, strangers.keys, strangers.spans, memo)
-        tally = of_lines.copy()
-    n_lists, n_items, first_sum, n_same = found
-    return Scanned(
-        users=codes,
+    list_keys, strangers = np.empty(n, np.uint64), Strangers()
+    n_lists, n_items, first_sum, n_same = read_items(
+        buffer,
+        starts,
+        stops,
+        users,
+        wanted,
+        form.between_in(block),
+        form.width,
+        expected.kept,
+        known_items,
+        strangers,
+        tally,
+        lists.rows,
+        lists.ends,
+        lists.items,
+        list_keys,
+    )
+    scanned = Scanned(
+        users=users,
         keys=keys,
         list_keys=list_keys,
         starts=starts,
@@ -255,8 +278,11 @@ def scan(block: Block, form: Form, expected: Expected) -> Scanned:
         sound=sound,
         torn=torn[torn >= 0],
         alike=alike,
-        memo=memo,
+        strangers=strangers,
     )
+    if len(strangers) > 0:
+        _note_items(block, form, scanned, expected.of_items)
+    return scanned
 
 
 def _look_alikes(
@@ -270,12 +296,58 @@ def _look_alikes(
         KeyTable().codes(keys[lines]), return_index=True, return_inverse=True
     )
     texts = block.texts(starts[lines[first]], stops[lines[first]])
-    tokens = [text.strip(b" \t\r") for text in texts]
+    tokens = [text.strip(SPACES) for text in texts]
     padded = stops[lines] - starts[lines] > np.array(list(map(len, tokens)))[which]
-    found = diagnosis.of(tokens)
-    alike = (found.marks != 0)[which]
-    other = faults.UNKNOWN_ID if diagnosis.known.complete else faults.PADDED_ID * padded
+    diagnoses = diagnosis.of(tokens)
+    alike = (diagnoses.marks != 0)[which]
+    other = UNKNOWN_ID if diagnosis.known.complete else PADDED_ID * padded
     wrong[lines] = np.where(alike, 0, other)
     if not alike.any():
         return None
-    return LookAlikes(lines[alike], which[alike], padded[alike], tokens, found)
+    return LookAlikes(lines[alike], which[alike], padded[alike], tokens, diagnoses)
+
+
+def _note_users(block: Block, starts: Int64, stops: Int64, wrong: Counts, tally: Tally) -> None:
+    """Note the faults of users, with the spaces around them where these are one."""
+    for fault in np.unique(wrong[wrong > 0]).tolist():
+        lines = np.flatnonzero(wrong == fault)
+        spans = np.stack((lines, starts[lines], stops[lines]), axis=1)
+        if fault not in (NO_ID, PADDED_ID):
+            for row, (_, start, stop) in enumerate(spans[:EXAMPLES].tolist()):
+                text = block.text(start, stop)
+                spans[row, 1] += len(text) - len(text.lstrip(SPACES))
+                spans[row, 2] -= len(text) - len(text.rstrip(SPACES))
+        _note(tally, fault, spans)
+
+
+def _note_items(block: Block, form: Form, scanned: Scanned, diagnosis: Diagnosis) -> None:
+    """Note the faults of items that are not known."""
+    strangers, tally = scanned.strangers, scanned.tally
+    spans, kinds = strangers.spans, strangers.kinds
+    marks, is_mended = np.full(len(kinds), 1 << UNKNOWN_ITEM), np.zeros(len(kinds), np.bool_)
+    rows = np.flatnonzero(kinds != OTHER)
+    if len(rows) > 0:
+        learnt = diagnosis.learn(block, strangers.keys[rows], spans[rows])
+        marks[rows], is_mended[rows] = learnt.marks, learnt.is_mended
+        between = bytes([form.between_in(block)])
+        for row in rows[learnt.is_doubtful & (kinds[rows] == BESIDE)].tolist():
+            line, start, stop = spans[row].tolist()
+            begin, end = int(scanned.starts[line, LIST]), int(scanned.stops[line, LIST])
+            # In one list with the item that it looks like, it may be another.
+            if learnt.meant[block.text(start, stop)] in block.text(begin, end).split(between):
+                marks[row], is_mended[row] = 1 << ALIKE, False
+    every = int(np.bitwise_or.reduce(marks))
+    for fault in range(UNKNOWN_ITEM, COUNT):
+        if every & 1 << fault:
+            of_fault = np.flatnonzero(marks & 1 << fault)
+            _note(tally, fault, spans[of_fault])
+            tally.mended[fault] += np.count_nonzero(is_mended[of_fault])
+
+
+def _note(tally: Tally, fault: int, spans: Int64) -> None:
+    """Count a fault; each line of `spans`, (n, 3), once, and remember the first of them."""
+    first = np.flatnonzero(np.diff(spans[:, 0], prepend=-1))
+    tally.counts[fault] += len(spans)
+    tally.lines[fault] += len(first)
+    examples = spans[first[:EXAMPLES]]
+    tally.examples[fault, : len(examples)] = examples

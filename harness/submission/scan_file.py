@@ -9,7 +9,7 @@ import numpy as np
 
 from harness.core.arrays import Int64
 from harness.delimited.blocks import Block, Blocks, Survey, in_order, survey
-from harness.submission._scan import USER
+from harness.submission._kernels import USER
 from harness.submission.findings import MOST_BYTES, Findings, Place, shown
 from harness.submission.scan import Expected, Form, Scanned, scan
 
@@ -19,14 +19,14 @@ class ScannedBlock:
     """A block, what its lines hold, and how many physical lines stand before it."""
 
     block: Block
-    found: Scanned
+    content: Scanned
     before: int
 
     @property
     def last(self) -> int:
         """The physical line that it ends with, from 1."""
         ended = self.block.ended
-        return self.before + (len(self.found.users) if ended is None else ended)
+        return self.before + (len(self.content.users) if ended is None else ended)
 
     def line_of(self, row: int) -> int:
         """Return the physical line, from 1, of one of its lines."""
@@ -47,8 +47,8 @@ class ScannedBlock:
             "SUB011": self.before + 1 + self.block.unclosed,
             "SUB017": self.before + 1 + self.block.torn,
         }
-        for code, of in lines.items():
-            odd = [Place(int(line), "") for line in of]
+        for code, numbers in lines.items():
+            odd = [Place(int(line), "") for line in numbers]
             findings.add(code, len(odd), odd)
 
     def places(self, examples: Int64) -> list[Place]:
@@ -63,7 +63,7 @@ class ScannedBlock:
 
     def places_of_items(self, examples: Int64) -> list[Place]:
         """Return the same with the users of the lists."""
-        users = self.texts(self.found.spans(examples[:, 0], USER))
+        users = self.texts(self.content.spans(examples[:, 0], USER))
         places = zip(self.places(examples), users, strict=True)
         return [replace(place, user=shown(user)) for place, user in places]
 
@@ -94,12 +94,12 @@ def scan_file(
 
     def work(block: Block) -> tuple[Block, Scanned, Survey]:
         refuse(block)
-        found = scan(block, form, expected)
-        return block, found, survey(block.buffer, block.size, block.end)
+        content = scan(block, form, expected)
+        return block, content, survey(block.buffer, block.size, block.end)
 
     before = reader.header_lines
-    for block, found, seen in in_order(reader, work):
-        scanned = ScannedBlock(block, found, before)
+    for block, content, seen in in_order(reader, work):
+        scanned = ScannedBlock(block, content, before)
         scanned.note_bytes(seen, findings)
         yield scanned
         before = scanned.last

@@ -57,8 +57,8 @@ def of_file(
     user, item = file.table.names["user"], file.table.names["item"]
     for column, ids in ((user, users), (item, items)):
         _refuse_padded(file, column, ids)
-    said = (columns.user and columns.item) or "Usage" in file.frame.columns
-    if isinstance(path, Path) and not said:
+    is_named = (columns.user and columns.item) or "Usage" in file.frame.columns
+    if isinstance(path, Path) and not is_named:
         _refuse_no_header(file, users, items)
     leaderboards = dict(file.leaderboards(users))
     keep = ~leaderboards.pop("Ignored", np.zeros(len(users), np.bool_))
@@ -126,8 +126,8 @@ def _shape(file: File, judgments: Judgments) -> str:
     graded = f', grades in column "{printable(number)}"' if number else ""
     graded += f" ({file.negative:,} below 0: not relevant)" if file.negative else ""
     users = counted(len(judgments.truth.sizes), "user")
-    own = (*file.table.names.values(), "Usage")
-    further = [name for name in file.frame.columns if name not in own and not is_index(name)]
+    used = (*file.table.names.values(), "Usage")
+    further = [name for name in file.frame.columns if name not in used and not is_index(name)]
     return f"{form}{graded}, {users}" + (f"; not read: {_some(further)}" if further else "")
 
 

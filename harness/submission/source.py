@@ -62,18 +62,18 @@ class Source:
 
     def cells(self, wanted: list[int], column: int) -> dict[int, bytes]:
         """Return a column's cells of some physical lines, which are read from the first row."""
-        found: dict[int, bytes] = {}
+        cells: dict[int, bytes] = {}
         before = self.reader.header_lines
         for block in self.reader.blocks():
             starts, stops, _ = blocks.fields(block, self.form.wanted)
-            own = np.arange(len(starts)) if block.lines is None else block.lines
-            for row in np.flatnonzero(np.isin(own + before + 1, wanted)).tolist():
+            lines = np.arange(len(starts)) if block.lines is None else block.lines
+            for row in np.flatnonzero(np.isin(lines + before + 1, wanted)).tolist():
                 text = block.text(int(starts[row, column]), int(stops[row, column]))
-                found[int(own[row]) + before + 1] = text
-            if len(found) == len(wanted):
+                cells[int(lines[row]) + before + 1] = text
+            if len(cells) == len(wanted):
                 break
             before += len(starts) if block.ended is None else block.ended
-        return found
+        return cells
 
 
 @contextmanager
@@ -161,17 +161,17 @@ def _of_batches(
     head = Header(tuple(kinds), ",", returns=False, mark=False)
     wanted = against.wanted(head.columns, first)
     places = header.check(head, wanted, findings)
-    own = {meant: head.columns[place] for meant, place in places.items()}
+    names = {meant: head.columns[place] for meant, place in places.items()}
     wrong = [
         column
-        for meant, column in own.items()
+        for meant, column in names.items()
         if not is_text(kinds[column], listed=meant == wanted.items and not wanted.long)
     ]
     for column in wrong:
         findings.note("SUB108", f"{column} ({kinds[column]})", 1)
-    listed = wanted.items in own and is_list(kinds[own[wanted.items]])
+    listed = wanted.items in names and is_list(kinds[names[wanted.items]])
     plain = {column for column, kind in kinds.items() if is_text(kind)}
-    rows = Rows(batches, kinds, plain | set(own.values()), packed)
+    rows = Rows(batches, kinds, plain | set(names.values()), packed)
     return Source(head, wanted, {} if wrong else places, rows, GROUP if listed else None)
 
 
@@ -180,10 +180,10 @@ _JSON = ("json", "jsonl", "ndjson")
 
 def _check_name(path: Path, kind: str, findings: Findings) -> None:
     """Note a name that says another kind of file; `kind` is that of the content."""
-    said = path.suffix.lstrip(".").lower()
-    said = "json" if said in _JSON else said
-    if said != kind and (kind or said in ("gz", "zip", "parquet", "json")):
-        findings.note("SUB020", f".{said}, but the file is {kind or 'plain text'}")
+    ending = path.suffix.lstrip(".").lower()
+    ending = "json" if ending in _JSON else ending
+    if ending != kind and (kind or ending in ("gz", "zip", "parquet", "json")):
+        findings.note("SUB020", f".{ending}, but the file is {kind or 'plain text'}")
 
 
 def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:

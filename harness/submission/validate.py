@@ -86,16 +86,16 @@ def examine(
         Whether warnings are errors.
     """
     took = stopwatch()
-    one_item, found = order.row_an_item(path, against), None
+    one_item, examined = order.row_an_item(path, against), None
     if one_item is not None:
         long = replace(against, long=True)
         with suppress(order.SeveralItemsError):  # lists, then, of which some have one item
-            found = _examined(path, long, solution, places, strict, one_item)
-    if found is None:
-        found = _examined(path, against, solution, places, strict)
-    name, rows = printable(found.validation.path.name), counted(found.validation.rows, "row")
+            examined = _examined(path, long, solution, places, strict, one_item)
+    if examined is None:
+        examined = _examined(path, against, solution, places, strict)
+    name, rows = printable(examined.validation.path.name), counted(examined.validation.rows, "row")
     _log.info("%s: checked %s, %s", name, rows, took())
-    return found
+    return examined
 
 
 def _examined(
@@ -118,7 +118,7 @@ def _examined(
             if against.zeros:
                 findings.note("SUB318", against.zeros)
             for code, odd in against.odd_in_solution(wanted.nothing).items():
-                findings.add(code, min(1, len(odd)), [Place(None, shown(one)) for one in odd])
+                findings.add(code, min(1, len(odd)), [Place(None, shown(value)) for value in odd])
             if opened.readable:
                 checked = _checked_as(wanted, against)
                 summary = _read(path, opened, against, solution, places, findings, one_item)
@@ -154,7 +154,7 @@ def _concluded(
     if len(against.users) > 0 and summary.strangers > 0 and nobody:
         strangers = findings.found.get("SUB202", Finding()).places
         met = strangers[0].value if strangers else summary.stranger  # others may be there
-        asked = next(chain(against.all_names(), against.others))
+        asked = next(chain(against.all_names(), against.further))
         findings.add("SUB212", 1, [Place(None, f'found "{met}", expected "{shown(asked)}"')])
     elif against.required and summary.exact == 0 and summary.by_case:
         damaged = findings.found["SUB209"]
@@ -172,14 +172,14 @@ def _concluded(
     if hits.users >= _FEWEST and hits.known > _MOST * hits.items:
         findings.note("SUB403", f"{hits.known:,} of {hits.items:,}")
     items = against.items if wanted is None else against.items_of(wanted)
-    found = problems(
+    all_problems = problems(
         findings,
         wanted,
         strict,
         all_users=against.users.complete,
         digits=items.width if items.digits else 0,
     )
-    return Validation(path, summary.rows, found, checked)
+    return Validation(path, summary.rows, all_problems, checked)
 
 
 def _ask_order(
@@ -260,8 +260,7 @@ def _read(
     gathering = Gathering(against, opened.wanted, solution, findings, places, size)
     refuse = (lambda block: None) if one_item is None else one_item.refuse_several
     last = opened.reader.header_lines
-    given = opened.reader, opened.form, gathering.expected, findings, refuse
-    for scanned in scan_file(*given):
+    for scanned in scan_file(opened.reader, opened.form, gathering.expected, findings, refuse):
         gathering.take(scanned)
         last = scanned.last
     if opened.head.returns:

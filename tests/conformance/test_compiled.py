@@ -15,7 +15,8 @@ from harness.core import _kernels as core
 from harness.delimited import _delimited
 from harness.delimited._delimited import Tally
 from harness.delimited.blocks import padded
-from harness.submission import _items, _keys
+from harness.submission import _kernels as submission
+from harness.submission.rules import OF_FAULT
 
 SHARED = "harness.models._kernels"
 """Its functions can be shared by compiled modules alone."""
@@ -169,7 +170,6 @@ def test_slices_that_do_not_fit_are_refused() -> None:
 TEXT = padded(b"ann,a b\n")
 PLACES, KEYS = np.zeros((1, 2), np.int64), np.zeros((1, 2), np.uint64)
 SECRET, LINE = np.zeros(2, np.uint64), np.zeros(1, np.int64)
-LISTS = np.zeros((2, 1), np.int32), np.zeros(2, np.uint8)
 
 
 def int32(*numbers: int) -> Any:
@@ -186,7 +186,9 @@ UNENDED = padded(b"ann,a b"), 7, 44, 10, 1, int32(0, 1), PLACES, PLACES.copy(), 
         lambda: _delimited.cut(*UNENDED),
         lambda: _delimited.keys(TEXT, np.array([-1]), np.array([3]), SECRET, KEYS),
         lambda: _delimited.keys(TEXT, np.array([0]), np.array([9]), SECRET, KEYS),
-        lambda: _items.put(int32(3), np.array([1]), int32(7), *LISTS),
+        lambda: submission.mark_repeats(
+            np.ones(1, np.uint8), int32(3), LINE, np.zeros(1, np.uint8)
+        ),
         lambda: _delimited.plain(
             TEXT, 8, 44, True, -1, True, 99, np.zeros(3, np.uint8), *[LINE] * 3
         ),
@@ -205,10 +207,15 @@ def test_a_separator_has_one_to_eight_bytes_and_a_table_of_ids_a_power_of_two() 
             _delimited.mark(TEXT.copy(), 8, b":" * size)
     table, empty = np.zeros((3, 2), np.uint64), np.zeros(2, np.uint64)
     with pytest.raises(ValueError, match=r"\(3, 2\)"):
-        _keys.Ids(table, empty, 0, *[False] * 2, 0, *[False] * 4, 0, False)
+        submission.Ids(table, empty, 0, *[False] * 2, 0, *[False] * 4, 0, False)
 
 
 def test_a_table_without_a_free_row_is_not_searched_for_ever() -> None:
     full = np.array([[1, 1], [2, 2]], np.uint64)  # the codes 0 and 1
     codes, unknown = np.full(1, -1, np.int32), np.array([[3, 0]], np.uint64)
     assert core.codes(unknown, 0, full, 2, 2, codes) == (0, 2)
+
+
+def test_every_fault_of_a_line_has_a_rule() -> None:
+    """That a list holds one item is nothing, unless all do: SUB404."""
+    assert len([fault for fault in OF_FAULT if isinstance(fault, int)]) == submission.COUNT - 1

@@ -33,7 +33,7 @@ def message(path: Path) -> str:
     ("module", "line"),
     [
         ("harness/metrics/_kernels", "-m harness list metrics"),
-        ("harness/submission/_scan", "-m harness list metrics"),
+        ("harness/submission/_kernels", "-m harness list metrics"),
         ("baselines/_kernels", f"-m harness run {ROOT}/configs/demo.toml --out run"),
     ],
 )

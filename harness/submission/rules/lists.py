@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.submission import faults
+from harness.submission import _kernels as faults
 from harness.submission.rules.rule import BY_RANK, Rule, bob, item_rule, list_rule
 
 RULES = (
@@ -122,7 +122,7 @@ RULES = (
         "not a number",
         "{value} is neither a rank (1, 2, 3 …) nor a score",
         "write ranks as 1, 2, 3 …, or scores as numbers with a point (1.5)",
-        of="items",
+        unit="items",
         example=BY_RANK.replace(",2\n", ",second\n").encode(),
     ),
     item_rule(

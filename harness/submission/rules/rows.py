@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.delimited import _delimited
-from harness.submission import faults
+from harness.submission import _kernels as faults
 from harness.submission.rules.rule import GOOD, Rule, bob, id_rule, line_rule
 
 RULES = (

@@ -28,7 +28,7 @@ class Rule:
         How to mend it.
     severity : str
         ``error``: a platform refuses it, or scores wrong in silence; ``warning``: worth a look.
-    of : str
+    unit : str
         What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file.
     column : str
         The column it is in: ``user``, ``items``, or none.
@@ -50,7 +50,7 @@ class Rule:
     says: str
     hint: str
     severity: Severity = "error"
-    of: Unit = ""
+    unit: Unit = ""
     column: Column = ""
     fault: int | str | None = None
     fixed: bool = False
@@ -59,10 +59,10 @@ class Rule:
     example: bytes | None = None
 
 
-id_rule = partial(Rule, of="ids", column="user")
-list_rule = partial(Rule, of="lists", column="items")
-item_rule = partial(Rule, of="items", column="items")
-line_rule = partial(Rule, of="lines")
+id_rule = partial(Rule, unit="ids", column="user")
+list_rule = partial(Rule, unit="lists", column="items")
+item_rule = partial(Rule, unit="items", column="items")
+line_rule = partial(Rule, unit="lines")
 
 
 SAMPLE = "customer_id,prediction\nann,\nbob,\ncem,\n"

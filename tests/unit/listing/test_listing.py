@@ -173,7 +173,7 @@ def test_a_description_names_no_word_that_its_enumeration_has_not(name: str) -> 
 def test_words_of_documents_are_those_of_the_types_that_make_them() -> None:
     """A word that a type lacks, mypy finds where it is made; so no document lists words itself."""
     assert "Literal[" not in inspect.getsource(documents)
-    made = {rule.severity for rule in RULES.values()}, {rule.of for rule in RULES.values()}
+    made = {rule.severity for rule in RULES.values()}, {rule.unit for rule in RULES.values()}
     assert made == ({*get_args(Severity)}, {*get_args(Unit)})
     schema = json.loads(STORED["run.json"])["$defs"]
     assert words_of(schema["Verdict"]["properties"]["verdict"]) == {*get_args(chance.Word)}

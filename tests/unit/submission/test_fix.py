@@ -155,6 +155,13 @@ def test_what_is_mended_once_is_mended(tmp_path: Path, pieces: list[str], size: 
         assert mended(tmp_path, once) == once
 
 
+def test_what_needs_quotes_is_written_in_quotes(tmp_path: Path) -> None:
+    known = in_short(tmp_path, "ann bob cem", "")
+    content = 'user,items\nann,"x""1 y"\nbob ,"x""1 x""1"\ncem,"y,z"\n'
+    becomes = 'user,items\nann,"x""1 y"\nbob,"x""1"\ncem,y z\n'
+    assert fixed(tmp_path, content, known) == becomes
+
+
 def test_rows_of_one_item(tmp_path: Path) -> None:
     padded = LONG.replace("bob,0706016003,2", " bob,706016003.0, 2")
     assert fixed(tmp_path, padded, against(tmp_path)) == LONG
