@@ -30,12 +30,9 @@ _SEEDS = secrets.randbits(64), secrets.randbits(64)
 """Of this process, drawn while it is imported: two threads would draw two pairs."""
 
 
-def hashes_of(column: str) -> tuple[pl.Expr, pl.Expr]:
-    """Return the two hashes of a column's texts, as expressions that the reader works out."""
-    import polars as pl  # slow to import
-
-    first, second = (pl.col(column).cast(pl.String).hash(seed) for seed in _SEEDS)
-    return first, second
+def hashes_of(ids: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the two hashes of ids, as expressions that the reader works out."""
+    return ids.hash(_SEEDS[0]), ids.hash(_SEEDS[1])
 
 
 class KeyTable:

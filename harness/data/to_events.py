@@ -249,7 +249,8 @@ def _met(ids: pl.Series, keyed: Met | None, kept: Int64) -> Met:
     """Return the ids of the rows that are kept, by keys of text or by hashes of Polars."""
     if keyed is not None:
         return keyed if len(kept) == len(keyed.keys) else keyed.of_rows(kept)
-    hashes = (each.alias(str(number)) for number, each in enumerate(hashes_of(ids.name)))
+    texts = pl.col(ids.name).cast(pl.String)
+    hashes = (each.alias(str(number)) for number, each in enumerate(hashes_of(texts)))
     return Met(ids.to_frame().select(hashes).to_numpy(order="c"), ids.gather)
 
 

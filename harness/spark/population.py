@@ -274,7 +274,8 @@ def _kinds(content: Content) -> list[EventType]:
 
 def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
     ids = ids.alias(dataset.ID)
-    first, second = ids.to_frame().select(hashes_of(dataset.ID)[n].alias(str(n)) for n in (0, 1))
+    texts = pl.col(dataset.ID).cast(pl.String)
+    first, second = ids.to_frame().select(hashes_of(texts)[n].alias(str(n)) for n in (0, 1))
     return encoder.codes(ids, (first, second))
 
 

@@ -102,6 +102,6 @@ def test_what_each_command_imports(command: str, shop: Path) -> None:
 
 def test_every_process_hashes_ids_otherwise() -> None:
     code = "import polars as pl; from harness.core.ids import hashes_of;"
-    code += "print(pl.DataFrame({'id': ['ann']}).select(hashes_of('id')[0]).item())"
+    code += "print(pl.DataFrame({'id': ['ann']}).select(hashes_of(pl.col('id'))[0]).item())"
     one, other = python(code).stdout, python(code).stdout
     assert "" != one != other

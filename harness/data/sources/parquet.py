@@ -69,7 +69,7 @@ def _rows(frame: pl.LazyFrame, table: Table, shown: Path, wanted: Wanted) -> Ite
     hashes = [  # which Polars works out while the rows before are coded
         each.alias(key)
         for name, pair in keys.items()
-        for key, each in zip(pair, hashes_of(name), strict=True)
+        for key, each in zip(pair, hashes_of(pl.col(name).cast(pl.String)), strict=True)
     ]
     some = frame.select(*wanted.every, *hashes).slice(wanted.first, wanted.count)
     try:

@@ -81,7 +81,7 @@ class Coder:
             column = ids.cast(pl.String if self._kind == "text" else pl.Int128).alias("id")
         except MISMATCH as error:
             raise _no_ids(ids, where) from error
-        first, second = hashes_of("id")
+        first, second = hashes_of(pl.col("id"))
         hashed = column.to_frame().select(first.alias("first"), second.alias("second"))
         return self._encoder.codes(column, (hashed["first"], hashed["second"]))
 

@@ -16,7 +16,7 @@ from harness.core.ids import Encoder, hashes_of
 
 def codes(encoder: Encoder, ids: list[str]) -> list[int]:
     frame = pl.DataFrame({"id": pl.Series(ids, dtype=pl.String)})
-    first, second = hashes_of("id")
+    first, second = hashes_of(pl.col("id"))
     hashed = frame.with_columns(first.alias("1"), second.alias("2"))
     return encoder.codes(frame["id"], (hashed["1"], hashed["2"])).tolist()
 
@@ -53,7 +53,7 @@ def test_ids_that_were_made_to_share_a_slot_do_not() -> None:
     """16 numbers whose hash with the seed 0 ends in the same 10 bits."""
     ids = pl.Series(range(1 << 16)).cast(pl.String)
     crafted = ids.filter(ids.hash(0) % 1024 == 7)[:16].to_frame("id")
-    for hashed in hashes_of("id"):
+    for hashed in hashes_of(pl.col("id")):
         assert crafted.select(hashed % 1024).n_unique() > 8
 
 
@@ -72,6 +72,6 @@ def test_threads_that_begin_together_hash_alike(monkeypatch: pytest.MonkeyPatch)
     fresh = importlib.util.module_from_spec(spec)  # as in a process that has just begun
     spec.loader.exec_module(fresh)
     with ThreadPoolExecutor(2) as threads:
-        one, other = threads.map(fresh.hashes_of, ["id", "id"])
+        one, other = threads.map(fresh.hashes_of, [pl.col("id"), pl.col("id")])
     ids = pl.DataFrame({"id": ["ann", "bob"]})
     assert ids.select(one[0]).equals(ids.select(other[0]))
