@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
@@ -231,16 +231,16 @@ class Reader:
         return np.empty(max(SIZE, 2 * least) + PAD, np.uint8)
 
 
-def wanted(fields: int, *places: int) -> Int32:
+def wanted(fields: int, places: Sequence[int]) -> Int32:
     """Return, for each of so many fields, its column among those at `places`; −1: not wanted.
 
     Examples
     --------
-    >>> wanted(3, 2, 0).tolist()
+    >>> wanted(3, [2, 0]).tolist()
     [1, -1, 0]
     """
     columns = np.full(fields, -1, np.int32)
-    columns[list(places)] = np.arange(len(places))
+    columns[places] = np.arange(len(places))
     return columns
 
 
@@ -278,9 +278,9 @@ def fields(block: Block, columns: Int32, tally: Tally | None = None) -> tuple[In
     return starts, stops, users
 
 
-def spans(block: Block, held: int, *places: int) -> tuple[Int64, Int64]:
+def spans(block: Block, held: int, places: Sequence[int]) -> tuple[Int64, Int64]:
     """Return where some of the `held` fields of each row of a block begin and end, (rows, some)."""
-    starts, stops, users = fields(block, wanted(held, *places))
+    starts, stops, users = fields(block, wanted(held, places))
     rows = users != NO_ROW
     return starts[rows], stops[rows]
 

@@ -103,6 +103,7 @@ cdef class Ids:
 
     Parameters
     ----------
+    known : Known
     forms : uint64 array, (a power of two, 2), optional
         Keys of the forms of all of them, if none of these is an exponent.
     """
@@ -113,31 +114,16 @@ cdef class Ids:
     cdef readonly bint complete, digits, lower, upper, zeros, odd, exact
     cdef bint forms_are_known
 
-    def __init__(
-        self,
-        const uint64_t[:, ::1] table,
-        const uint64_t[::1] secret,
-        Py_ssize_t size,
-        bint complete,
-        bint digits,
-        Py_ssize_t width,
-        bint lower,
-        bint upper,
-        bint zeros,
-        bint odd,
-        Py_ssize_t length,
-        bint exact,
-        forms=None,
-    ):
-        self.table, self.forms = table, table if forms is None else forms
+    def __init__(self, known, forms=None):
+        self.table, self.forms = known.table, known.table if forms is None else forms
         require_table(self.table)
         require_table(self.forms)
         self.forms_are_known = forms is not None
-        self.low, self.high = secret[0], secret[1]
-        self.size, self.width = size, width
-        self.complete, self.digits = complete, digits
-        self.lower, self.upper = lower, upper
-        self.zeros, self.odd, self.length, self.exact = zeros, odd, length, exact
+        self.low, self.high = known.secret
+        self.size, self.width, self.length = known.size, known.width, known.length
+        self.complete, self.digits, self.exact = known.complete, known.digits, known.exact
+        self.lower, self.upper = known.lower, known.upper
+        self.zeros, self.odd = known.zeros, known.odd
 
 
 cdef inline uint8_t kinds_of(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop) except 255 nogil:

@@ -44,7 +44,8 @@ def users_and_items(
     (('id', 'prediction'), ('user', 'data'))
     """
     names = [name.strip() for name in header]
-    free = [name for name in names if name not in (user, item) and not _neither(name)]
+    never = [n for n in names if is_index(n) or plain(n) in _NEVER or has_role(n, ("time",))]
+    free = [name for name in names if name not in (user, item, *never)]
     if len(free) < (user is None) + (item is None):
         free += [name for name in names if plain(name) == DATA and name not in (user, item)]
     user = user or column_of("user", free)
@@ -70,7 +71,3 @@ def item_column(header: Sequence[str]) -> str:
     """Return the column of ids in a table of items: by name, else the first that is no index."""
     named = column_of("item", header)
     return named or next((name for name in header if not is_index(name)), header[0])
-
-
-def _neither(name: str) -> bool:
-    return is_index(name) or plain(name) in _NEVER or has_role(name, ("time",))

@@ -43,13 +43,31 @@ _WHOLE = re.compile(rb"([0-9]+)(\.0+)?")
 # No-break space, U+2000 to U+200F, and U+3000, beside those of ASCII.
 SEPARATOR = re.compile(rb"[,;|\t \n\r]|\xc2\xa0|\xe2\x80[\x80-\x8f]|\xe3\x80\x80")
 """What stands between items in some files."""
-"""What stands between items in some files."""
 _NOTHING = frozenset(b"nan none null na n/a <na> nat nil".split())
 _LONGEST_WORD = 4
 _HEXADECIMAL = r"^[0-9a-f]*[0-9][0-9a-f]*$|^[0-9A-F]*[0-9][0-9A-F]*$"
 
 
-def damage(token: bytes, *, digits: bool, width: int) -> tuple[int, int, bytes, bytes | None]:
+class Damage(NamedTuple):
+    """What happened to a token.
+
+    Attributes
+    ----------
+    marks, dress : int
+        All that happened, and what stands around the token, 1 << fault each.
+    bare : bytes
+        The token without what stands around it.
+    mended : bytes, optional
+        What it was before; empty for a word for nothing, None where that cannot be told.
+    """
+
+    marks: int
+    dress: int
+    bare: bytes
+    mended: bytes | None
+
+
+def damage(token: bytes, *, digits: bool, width: int) -> Damage:
     """Return what happened to a token.
 
     Parameters
@@ -58,23 +76,15 @@ def damage(token: bytes, *, digits: bool, width: int) -> tuple[int, int, bytes, 
         Whether all ids are numbers. Only then are tokens read as damaged numbers.
     width : int
         How many digits every id has; 0 where they differ.
-
-    Returns
-    -------
-    marks, dress : int
-        All that happened, and what stands around the token, 1 << fault each.
-    bare : bytes
-        The token without what stands around it.
-    mended : bytes, optional
-        What it was before; empty for a word for nothing, None where that cannot be told.
     """
     if digits and token.isdigit() and (len(token) < width or width == 0):  # most that were changed
-        return 1 << faults.ZEROS_LOST if width else 0, 0, token, token.rjust(width, b"0")
+        marks = 1 << faults.ZEROS_LOST if width else 0
+        return Damage(marks, 0, token, token.rjust(width, b"0"))
     if not digits and len(token) > _LONGEST_WORD and token.isalnum():
-        return 0, 0, token, token
+        return Damage(0, 0, token, token)
     bare, dress = _undressed(token)
     if not bare:
-        return dress, dress, bare, b""
+        return Damage(dress, dress, bare, b"")
     marks, mended = dress, None
     if bare.lower() in _NOTHING:
         marks, mended = marks | 1 << faults.LITERAL, b""
@@ -94,7 +104,7 @@ def damage(token: bytes, *, digits: bool, width: int) -> tuple[int, int, bytes, 
         else:
             marks |= 1 << faults.ZEROS_LOST if len(whole[1]) < width else 0
             mended = whole[1].rjust(width, b"0")
-    return marks, dress, bare, mended
+    return Damage(marks, dress, bare, mended)
 
 
 def _undressed(token: bytes) -> tuple[bytes, int]:
@@ -202,7 +212,7 @@ class Diagnosis:
 
     def __init__(self, known: Known, *, of_users: bool, joined: bool) -> None:
         self.known, self._of_users, self._joined = known, of_users, joined
-        self.ids = known.compiled()
+        self.ids = faults.Ids(known)
         self._lock = RLock()
         self._meanings: Meanings | None = None
         self._forget()
@@ -287,27 +297,31 @@ class Diagnosis:
         """Return what tokens are, none of which is known."""
         known, n = self.known, len(tokens)
         damages = [damage(token, digits=known.digits, width=known.width) for token in tokens]
-        marks, dress, bare, mended = zip(*damages, strict=True)
+        dress = np.array([each.dress for each in damages])
+        mended = [each.mended for each in damages]
         codes = self._codes(mended)
         diagnoses = Diagnoses(
-            marks=np.array(marks, np.int64),
+            marks=np.array([each.marks for each in damages], np.int64),
             codes=codes,
-            known=[(text if code >= 0 else b"") for text, code in zip(mended, codes, strict=True)],
+            known=[
+                (text or b"" if code >= 0 else b"")
+                for text, code in zip(mended, codes, strict=True)
+            ],
             further=np.zeros(n, np.int64),
             certain=codes >= 0,
             by_case=np.zeros(n, np.bool_),
-            mended=[*mended],
+            mended=mended,
         )
         if not known.telling:
             diagnoses.marks[:] &= ~(1 << faults.MISSHAPEN)
         rows = np.flatnonzero(codes < 0)
         if len(rows) > 0 and len(known) > 0 and not known.exact:
-            texts = [_text(bare[row] or tokens[row]) for row in rows.tolist()]
+            texts = [_text(damages[row].bare or tokens[row]) for row in rows.tolist()]
             is_text = np.array([_UNREADABLE not in text for text in texts])
             self._read_as_windows(diagnoses, rows[~is_text])
             if not self._of_users and not known.complete:  # else a fault is plain already
-                is_text &= diagnoses.marks[rows] & ~np.array(dress)[rows] == 0
-            self._compare(diagnoses, rows[is_text], [*compress(texts, is_text)], np.array(dress))
+                is_text &= diagnoses.marks[rows] & ~dress[rows] == 0
+            self._compare(diagnoses, rows[is_text], [*compress(texts, is_text)], dress)
         if self._of_users:
             diagnoses.marks[diagnoses.marks != 1 << faults.PADDED_ID] = 1 << faults.MANGLED_ID
             diagnoses.marks[diagnoses.codes == -1] = 0
@@ -402,7 +416,7 @@ class Diagnosis:
                 self._meanings = Meanings(_texts_of(self.known))
                 forms = self._meanings.forms
                 if forms is not None:
-                    self.ids = self.known.compiled(self.known.more(forms).table)
+                    self.ids = faults.Ids(self.known, self.known.more(forms).table)
             return self._meanings
 
 

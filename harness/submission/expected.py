@@ -553,7 +553,7 @@ def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64
             raise DataError(f'{path}: no column "{column}"; {suggest(column, names)}')
         place = 0 if column is None else names.index(column)
         for block in reader.blocks():
-            starts, stops = (array[:, 0] for array in blocks.spans(block, len(names), place))
+            starts, stops = (array[:, 0] for array in blocks.spans(block, len(names), [place]))
             some = starts < stops
             yield block, starts[some], stops[some]
             reader.give_back(block)

@@ -141,7 +141,7 @@ def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> 
         head = header.read(file.stream)
         user = against.user or head.columns[0]
         names = [name for name in (user, wanted.items) if name in head.columns]
-        columns = blocks.wanted(len(head.columns), *map(head.columns.index, names))
+        columns = blocks.wanted(len(head.columns), [*map(head.columns.index, names)])
         for block in Reader(file.stream, head.separator.encode(), returns=head.returns).blocks():
             for cells in _missing(block, columns, against.users, there):
                 target.write(b",".join([*cells, b""][:2]) + b"\n")

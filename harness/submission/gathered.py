@@ -213,7 +213,9 @@ class Gathering:
         judged = self._judge_look_alikes()
         self._note_look_alikes(judged, cells)
         there = self._note_users()
-        self._name_items()
+        for code, tokens in self._items.items():
+            bare = [token.strip(SPACES) for token in tokens[:EXAMPLES]]
+            _name(self._findings.found[code], bare, self.expected.of_items)
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
         self._forget_parts_of_ids()
@@ -349,12 +351,6 @@ class Gathering:
             ]
             if code != "SUB202":
                 _name(finding, bare, self.expected.of_users)
-
-    def _name_items(self) -> None:
-        """Name the known items that the first of damaged ones mean."""
-        for code, texts in self._items.items():
-            finding, diagnosis = self._findings.found[code], self.expected.of_items
-            _name(finding, [text.strip(SPACES) for text in texts[:EXAMPLES]], diagnosis)
 
 
 class _Judged(NamedTuple):

@@ -110,7 +110,9 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
         exact = column in wanted.columns
         meant = column if exact else plain.get(column.strip().casefold())
         if meant is None:
-            findings.note(_code_of_further(column, header, wanted), column, 1)
+            is_further_index = is_index(column) and len(header.columns) > len(wanted.columns)
+            code = "SUB102" if wanted.prescribed else "SUB113"  # not known, or just not read
+            findings.note("SUB107" if is_further_index else code, column, 1)
         elif meant in places:
             findings.note("SUB103", column, 1)
         else:
@@ -123,13 +125,6 @@ def check(header: Header, wanted: Format, findings: Findings) -> dict[str, int]:
     if wanted.prescribed and ordered != [column for column in wanted.columns if column in ordered]:
         findings.note("SUB104", ", ".join(places), 1)
     return places
-
-
-def _code_of_further(column: str, header: Header, wanted: Format) -> str:
-    """Return what a column is called that is not wanted: an index, unknown, or just not read."""
-    if is_index(column) and len(header.columns) > len(wanted.columns):
-        return "SUB107"
-    return "SUB102" if wanted.prescribed else "SUB113"
 
 
 def _check_spelling(column: str, meant: str, findings: Findings) -> None:

@@ -163,7 +163,9 @@ class _Text:
             except _TwiceError as error:
                 raise self.refused(f'the key "{error.key[:_SHOWN]}" is there twice') from error
             if stop < len(self._text) or not self._more_of_value():  # a number may go on
-                self._refuse_halves(value)
+                # A text with half a character, of which no UTF-8 can be made.
+                if self._halves and _HALF.search(json.dumps(value, ensure_ascii=False)):
+                    raise self.refused("half a character (\\uD800 to \\uDFFF, no pair)")
                 self._take(stop)
                 return value
 
@@ -197,11 +199,6 @@ class _Text:
             return None
         self._take(comma.end())
         return key[1], value
-
-    def _refuse_halves(self, value: Any) -> None:
-        """Raise Refused where a text holds half a character, of which no UTF-8 can be made."""
-        if self._halves and _HALF.search(json.dumps(value, ensure_ascii=False)):
-            raise self.refused("half a character (\\uD800 to \\uDFFF, no pair)")
 
     def begins_with_row(self) -> bool:
         """Return whether the first object is a row, and not one of all users; nothing is read."""
@@ -450,7 +447,7 @@ class _Columns:
 
     def _refuse_more(self, rows: list[dict[str, Any]], lines: list[int], names: Set[str]) -> None:
         """Raise Refused where a row has keys that none of the first rows had."""
-        if set().union(*rows) <= names:
+        if set(chain.from_iterable(rows)) <= names:
             return
         for row, line in zip(rows, lines, strict=True):
             for name in row.keys() - names:

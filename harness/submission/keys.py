@@ -83,24 +83,6 @@ class Known:
     def __len__(self) -> int:
         return self.size
 
-    def compiled(self, forms: UInt64 | None = None) -> _kernels.Ids:
-        """Return the same for compiled code, with keys of all ids' forms, if these are known."""
-        return _kernels.Ids(
-            self.table,
-            self.secret,
-            size=self.size,
-            complete=self.complete,
-            digits=self.digits,
-            width=self.width,
-            lower=self.lower,
-            upper=self.upper,
-            zeros=self.zeros,
-            odd=self.odd,
-            length=self.length,
-            exact=self.exact,
-            forms=forms,
-        )
-
     @property
     def exactly(self) -> Known:
         """The same where ids are compared letter by letter, whatever they look like."""
@@ -145,7 +127,7 @@ class Known:
         """Return the code of each id that stands in a buffer, −1 where it is not known."""
         starts, stops = np.ascontiguousarray(starts), np.ascontiguousarray(stops)
         codes = np.empty(len(starts), np.int32)
-        _kernels.codes(buffer, starts, stops, self.compiled(), codes)
+        _kernels.codes(buffer, starts, stops, _kernels.Ids(self), codes)
         return codes
 
 

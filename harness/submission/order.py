@@ -121,7 +121,7 @@ def unsaid(path: Path | pl.DataFrame, against: Against) -> list[str]:
             for place, column in enumerate(head.columns)
             if place == item_place or (place not in opened.places.values() and not is_index(column))
         ]
-        starts, stops = blocks.spans(block, len(head.columns), *places)
+        starts, stops = blocks.spans(block, len(head.columns), places)
         whole = block.text(0, block.size)
         columns = list(zip(places, starts.T, stops.T, strict=True))
         known = {
@@ -155,11 +155,11 @@ def otherwise(path: Path | pl.DataFrame, against: Against) -> tuple[str, int] | 
         other = next((spelled[name] for name in names if name in spelled), None)
         if other is None or not wanted.order:
             return None
-        user_place, place = opened.places[wanted.user], opened.places[wanted.order]
+        places = [opened.places[wanted.user], opened.places[wanted.order], head.index(other)]
         ids, codes = Learning(), [np.zeros(0, np.int32)]
         numbers, seconds = [np.zeros(0)], [np.zeros(0)]
         for block in opened.reader.blocks():
-            starts, stops = blocks.spans(block, len(head), user_place, place, head.index(other))
+            starts, stops = blocks.spans(block, len(head), places)
             codes.append(ids.add(block.buffer, starts[:, 0], stops[:, 0]))
             numbers.append(numbers_in(block, starts[:, 1], stops[:, 1]))
             seconds.append(numbers_in(block, starts[:, 2], stops[:, 2]))
@@ -188,7 +188,7 @@ def of_models(path: Path | pl.DataFrame, against: Against) -> list[str]:
         ids = [Learning() for _ in places]
         codes = [[np.zeros(0, np.int32)] for _ in places]
         for block in opened.reader.blocks():
-            starts, stops = blocks.spans(block, len(head.columns), *places)
+            starts, stops = blocks.spans(block, len(head.columns), places)
             for n, learning in enumerate(ids):
                 codes[n].append(learning.add(block.buffer, starts[:, n], stops[:, n]))
             opened.reader.give_back(block)

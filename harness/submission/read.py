@@ -218,7 +218,8 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
         if named not in frame.columns:
             raise DataError(f'{path}: no column "{named}"; {suggest(named, frame.columns)}')
         return named
-    further = [name for name in frame.columns if name not in ids and not _never_grades(name)]
+    further = [name for name in frame.columns if name not in ids and not is_index(name)]
+    further = [name for name in further if plain(name) != "usage"]
     usual = "grade" if "grade" in further else None
     for name in further:
         lowest = None if name == usual else doubtful_grade(frame[name], flags=usual is None)
@@ -231,10 +232,6 @@ def _grade(path: Path, frame: pl.DataFrame, named: str | None, ids: tuple[str, s
                 f"(grade 0 or less is not relevant), or {instead} (Python: grade_column=)"
             )
     return usual
-
-
-def _never_grades(name: str) -> bool:
-    return is_index(name) or plain(name) == "usage"
 
 
 def _frame(path: Path) -> tuple[pl.DataFrame, Callable[[int], str]]:

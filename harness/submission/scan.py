@@ -103,8 +103,8 @@ class Form:
     @property
     def wanted(self) -> Int32:
         """The columns of fields: first the user, then the list, then what orders it."""
-        order = () if self.order is None else (self.order,)
-        return blocks.wanted(self.fields, self.user, self.items, *order)
+        order = [] if self.order is None else [self.order]
+        return blocks.wanted(self.fields, [self.user, self.items, *order])
 
 
 @dataclass(frozen=True, eq=False)

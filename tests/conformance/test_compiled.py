@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ from harness.delimited import _delimited
 from harness.delimited._delimited import Tally
 from harness.delimited.blocks import padded
 from harness.submission import _kernels as submission
+from harness.submission.keys import nothing
 from harness.submission.rules import OF_FAULT
 
 SHARED = "harness.models._kernels"
@@ -205,9 +207,9 @@ def test_a_separator_has_one_to_eight_bytes_and_a_table_of_ids_a_power_of_two() 
     for size in (0, 9):
         with pytest.raises(ValueError, match=f"a separator of {size} bytes"):
             _delimited.mark(TEXT.copy(), 8, b":" * size)
-    table, empty = np.zeros((3, 2), np.uint64), np.zeros(2, np.uint64)
+    table = np.zeros((3, 2), np.uint64)
     with pytest.raises(ValueError, match=r"\(3, 2\)"):
-        submission.Ids(table, empty, 0, *[False] * 2, 0, *[False] * 4, 0, False)
+        submission.Ids(replace(nothing(), table=table))
 
 
 def test_a_table_without_a_free_row_is_not_searched_for_ever() -> None:

@@ -159,7 +159,7 @@ def _cut(
     where the table says so, else they are faults.
     """
     columns, shapes = wanted.every, Tally()
-    places = blocks.wanted(len(names), *map(names.index, columns))
+    places = blocks.wanted(len(names), [*map(names.index, columns)])
     starts, stops, users = blocks.fields(block, places, shapes)
     if block.end == _delimited.RECORD and places[-1] >= 0:  # a return that stood in quotes is data
         stops[:, places[-1]] += block.buffer[stops[:, places[-1]]] == ord("\r")

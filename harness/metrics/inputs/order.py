@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -59,7 +59,7 @@ def refuse_models(table: Table) -> None:
     if table.frame is None or table.wide or table.meaning == "rank":  # no rank stands twice
         return
     user = table.names["user"]
-    for name in _called(table.frame, table, "model"):
+    for name in _called(table.frame, table, ("model",)):
         rows = as_polars(table.frame.select(user, name), table.role)
         if rows.n_unique() > rows[user].n_unique():
             raise UsageError(
@@ -73,7 +73,7 @@ def kinds_in(table: Table) -> Iterator[tuple[str, list[str]]]:
     """Yield the further columns of event types, or of parts of the data, and what they hold."""
     if table.frame is None:
         return
-    for name in _called(table.frame, table, "kind", "part"):
+    for name in _called(table.frame, table, ("kind", "part")):
         cells = _column(table, name)
         if cells.dtype.is_nested():
             continue
@@ -99,10 +99,10 @@ def _column(table: Table, name: str) -> pl.Series:
     return as_polars(frame.select(name), table.role)[name]
 
 
-def _called(frame: Frame, table: Table, *roles: str) -> list[str]:
+def _called(frame: Frame, table: Table, roles: Sequence[str]) -> list[str]:
     """Return the further columns that are called as those of a role are."""
     further = [n for n in frame.columns if isinstance(n, str) and n not in table.names.values()]
-    return [name for name in further if is_called(name, *roles)]
+    return [name for name in further if any(is_called(name, role) for role in roles)]
 
 
 def check_grades(table: Table) -> None:
