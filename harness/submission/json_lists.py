@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain, islice, repeat
+from itertools import chain, islice
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -33,8 +33,6 @@ _SIZE = 1 << 22
 _MARGIN = 64
 """Letters at the end of a text that may be the beginning of something."""
 _SPACE = re.compile(r"[ \t\r\n]*")
-_KEY = re.compile(r'[ \t\r\n]*"([^"\\\0-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
-_COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 _ESCAPED_HALF, _HALF = re.compile(r"u[dD][89a-fA-F]"), re.compile("[\ud800-\udfff]")
 _PART, _FIRST = 1 << 14, 1 << 18
 _UNIT = "\x1f"
@@ -126,7 +124,6 @@ class _Text:
         self._decoder = json.JSONDecoder(
             object_pairs_hook=_object, parse_int=str, parse_float=str, parse_constant=str
         )
-        self._scan = self._decoder.scan_once  # type: ignore[attr-defined]
         self._more()
 
     def peek(self) -> str:
@@ -168,37 +165,6 @@ class _Text:
                     raise self.refused("half a character (\\uD800 to \\uDFFF, no pair)")
                 self._take(stop)
                 return value
-
-    def whole_lines(self) -> list[Any]:
-        """Read the lines that are held, an object each; none where one is anything else."""
-        stop = self._text.rfind("\n", self._next) + 1
-        lines = self._text[self._next : stop].replace("\r\n", "\n").split("\n")[:-1]
-        try:
-            pairs = list(map(self._scan, lines, repeat(0)))
-        except (json.JSONDecodeError, RecursionError, _TwiceError):
-            return []
-        # A line without a value ends the map.
-        rows = [value for value, _ in pairs]
-        whole = [stop for _, stop in pairs] == list(map(len, lines))
-        if not rows or self._halves or not whole or not all(isinstance(row, dict) for row in rows):
-            return []
-        self._take(stop)
-        return rows
-
-    def entry(self) -> tuple[str, Any] | None:
-        """Read a plain key with its value and a comma, where all of it is held as it should be."""
-        key = None if self._halves else _KEY.match(self._text, self._next)
-        if key is None:
-            return None
-        try:
-            value, stop = self._decoder.raw_decode(self._text, key.end())
-        except (json.JSONDecodeError, RecursionError, _TwiceError):
-            return None
-        comma = _COMMA.match(self._text, stop)
-        if comma is None:
-            return None
-        self._take(comma.end())
-        return key[1], value
 
     def begins_with_row(self) -> bool:
         """Return whether the first object is a row, and not one of all users; nothing is read."""
@@ -283,11 +249,7 @@ def _records(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
 def _objects(text: _Text, end: str) -> Iterator[_Row]:
     """Yield rows that are objects, between commas where they stand in an array."""
     while text.peek() not in ("", end):
-        line, rows = text.line, [] if end else text.whole_lines()
-        if rows:
-            yield from enumerate(rows, line)
-            continue
-        row = text.value()
+        line, row = text.line, text.value()
         if not isinstance(row, dict):
             raise _refused(line, f"found {_shown(row)}, expected an object")
         yield line, row
@@ -301,24 +263,18 @@ def _users(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
     first = ""
     while text.peek() != "}":
         line = text.line
-        user, items = text.entry() or _entry(text)
+        user = text.value()
+        if not isinstance(user, str):
+            raise text.refused(f"found {_shown(user)}, expected a user's id in quotes")
+        text.take(":")
+        items = text.value()
+        if text.peek() != "}":
+            text.take(",}")
         yield line, dict(zip(names, (user, items), strict=True))
         if first and _is_column(first) and _is_column(user):
             raise _refused(line, "found columns; write rows: " + _PANDAS)
         first = "" if first else user
     text.take("}")
-
-
-def _entry(text: _Text) -> tuple[str, Any]:
-    """Read a key and its value, and what parts them from the next."""
-    user = text.value()
-    if not isinstance(user, str):
-        raise text.refused(f"found {_shown(user)}, expected a user's id in quotes")
-    text.take(":")
-    items = text.value()
-    if text.peek() != "}":
-        text.take(",}")
-    return user, items
 
 
 def _is_column(name: str) -> bool:
