@@ -193,7 +193,8 @@ def mended(
     scanned, names = scan(block, form, expected), dict[int, bytes]()
     if scanned.alike is not None:
         names = _names(scanned.alike, renamed)
-    is_plain = (scanned.users != NO_ROW) & ~_are_padded(block, scanned, expected.users.exact)
+    is_padded = _are_padded(block, scanned, expected.of_users.known.exact)
+    is_plain = (scanned.users != NO_ROW) & ~is_padded
     is_plain[[*names]] = False
     strangers, diagnosis = scanned.strangers, expected.of_items
     spans, codes = strangers.spans, np.full(len(strangers), -1, np.int32)
@@ -272,7 +273,7 @@ def _mended_rows(
             yield _no_row(whole[line], separator, len(columns))
             continue
         items.pop(b"", None)
-        name = names.get(line) or (user if expected.users.exact else user.strip(SPACES))
+        name = names.get(line) or (user if expected.of_users.known.exact else user.strip(SPACES))
         row = [name, between.encode().join([*items][: form.width])]
         row += [cell.strip(SPACES) for cell in order]
         yield b",".join(map(_quoted, row)) + b"\n"

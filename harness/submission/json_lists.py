@@ -309,7 +309,7 @@ def _frames(
     for line, row in records:
         rows.append(row)
         lines.append(line)
-        if text.taken - begin >= (_SIZE if begin else _FIRST // 2):
+        if text.taken - begin >= (_SIZE if begin else _FIRST):
             yield columns.frame(rows, lines)
             rows, lines, begin = [], [], text.taken
     if rows:

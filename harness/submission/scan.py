@@ -113,17 +113,14 @@ class Expected:
 
     Attributes
     ----------
-    users, items : Known
     answered : int32 array, one a known user
         The user's row in the solution, −1 without one.
     kept : int
         Positions of a list that are kept.
     of_users, of_items : Diagnosis
-        What ids are that are not known.
+        The known ids, and what others are.
     """
 
-    users: Known
-    items: Known
     answered: Int32
     kept: int
     of_users: Diagnosis
@@ -136,7 +133,7 @@ class Expected:
         joined = wanted.long or wanted.between != " "
         of_users = Diagnosis(users, of_users=True, joined=True)
         of_items = Diagnosis(items, of_users=False, joined=joined)
-        return cls(users, items, answered, kept, of_users, of_items)
+        return cls(answered, kept, of_users, of_items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +236,7 @@ def scan(block: Block, form: Form, expected: Expected) -> Scanned:
     alike = _look_alikes(block, expected.of_users, starts[:, USER], stops[:, USER], keys, wrong)
     _note_users(block, starts[:, USER], stops[:, USER], wrong, tally)
     broken = np.flatnonzero((users == NO_ROW) & (starts[:, USER] < stops[:, USER]))
-    torn = expected.users.codes(buffer, starts[broken, USER], stops[broken, USER])
+    torn = expected.of_users.known.codes(buffer, starts[broken, USER], stops[broken, USER])
     wanted = np.full(n, -1, np.int32)
     if form.long:
         wanted[users >= STRANGER] = np.flatnonzero(users >= STRANGER)
