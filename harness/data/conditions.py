@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -103,32 +103,10 @@ class Condition:
             nothing = ["", *self.without]
             filled = column.replace(nothing, [None] * len(nothing)) if is_text else column
             number = as_number(filled, is_text=is_text, strict=strict)
-            held = held & ~self.outside(number.fill_nan(None)).fill_null(not self.empty)
+            number = number.fill_nan(None)
+            low = number <= self.low if self.above else number < self.low
+            held = held & ~(low | (number > self.high)).fill_null(not self.empty)
         return held
-
-    def outside(self, numbers: Any) -> Any:
-        """Return which numbers of an array or an expression are not within the bounds."""
-        low = numbers <= self.low if self.above else numbers < self.low
-        return low | (numbers > self.high)
-
-    def narrowed(self, more: Condition) -> Condition | None:
-        """Return a condition that also leaves out the texts or the times that `more` does.
-
-        None where a list of texts that are kept cannot say so.
-        """
-        if self.among:
-            texts = tuple(text for text in self.among if text not in more.without)
-            return replace(self, among=texts) if texts and not more.of_time else None
-        return replace(
-            self,
-            filled=self.filled and not more.without,  # which an empty cell is not either
-            without=(*self.without, *more.without),
-            low=self.low if more.since is None else -math.inf,
-            high=self.high if more.until is None else math.inf,
-            since=self.since if more.since is None else more.since,
-            until=self.until if more.until is None else more.until,
-            empty=self.empty and not more.of_time,
-        )
 
 
 def as_number(column: pl.Expr, *, is_text: bool, strict: bool = False) -> pl.Expr:
@@ -148,7 +126,7 @@ def all_hold(
     return pl.all_horizontal(pl.lit(True), *held)
 
 
-def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
+def where_to_write(conditions: Sequence[Condition], *more: Condition) -> str:
     """Return ``where`` with further conditions, and where it is to be written.
 
     Of conditions on one column the new one holds.
@@ -158,8 +136,8 @@ def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
     >>> where_to_write([Condition("a", low=1)], Condition("b", filled=True))
     'where = { a = { min = 1 }, b = { empty = false } } under [data], instead of the one there,'
     """
-    every = {one.column: one for one in (*held, *more)}
-    place = "under [data]" + ", instead of the one there," * bool(held)
+    every = {condition.column: condition for condition in (*conditions, *more)}
+    place = "under [data]" + ", instead of the one there," * bool(conditions)
     return f"where = {{ {', '.join(map(str, every.values()))} }} {place}"
 
 
