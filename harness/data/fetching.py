@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.core.errors import DataError, UsageError, printable
 from harness.core.io import exists, scratch_folder, whole_file
-from harness.data.datasets import PublicDataset, megabytes
+from harness.data.datasets import PublicDataset
 
 if TYPE_CHECKING:
     from harness.core.progress import Stage
@@ -85,13 +84,18 @@ class Place:
         """
         import pooch  # an extra
 
-        self._refuse_without_room()
         try:
             with scratch_folder(self.folder) as scratch:
                 scratch = scratch.absolute()  # pooch would expand a ~
                 unzip = pooch.Unzip(members=self.dataset.members, extract_dir=str(scratch))
                 if exists(self.archive):
-                    self._check_archive()
+                    sha256 = pooch.file_hash(str(self.archive), alg="sha256")
+                    if sha256 != self.dataset.sha256:
+                        raise DataError(
+                            f"{self.archive}: not the archive of {self.dataset.name}: its SHA-256 "
+                            f"is {sha256}, expected {self.dataset.sha256}; move it away and try "
+                            "again"
+                        )
                     unzip(str(self.archive), "download", None)
                 else:
                     self._download(scratch, unzip, stage)
@@ -100,34 +104,9 @@ class Place:
                 unpacked.replace(self.folder)
         except OSError as error:
             raise DataError(
-                f"{self.folder}: cannot be written: {error.strerror or error}; fix this, or name "
-                "another --out"
+                f"{self.folder}: cannot be written: {error.strerror or error}; free some disk space, "
+                "or name another --out"
             ) from error
-
-    def _refuse_without_room(self) -> None:
-        """Raise DataError where the disk has no room for the archive and its files."""
-        folder = self.folder.absolute()
-        there = next(path for path in (folder, *folder.parents) if exists(path))
-        missing = 0 if exists(self.archive) else self.dataset.size
-        needed = missing + sum(self.dataset.files.values())
-        free = shutil.disk_usage(there).free
-        if free < needed:
-            raise DataError(
-                f"{there}: the disk has {megabytes(free)} free, and {self.dataset.name} needs "
-                f"{megabytes(needed)}; free some disk space, or name a folder on another disk "
-                "with --out"
-            )
-
-    def _check_archive(self) -> None:
-        """Raise DataError where the archive that a person has put there is another."""
-        import pooch
-
-        sha256 = pooch.file_hash(str(self.archive), alg="sha256")
-        if sha256 != self.dataset.sha256:
-            raise DataError(
-                f"{self.archive}: not the archive of {self.dataset.name}: its SHA-256 is "
-                f"{sha256}, expected {self.dataset.sha256}; move it away and try again"
-            )
 
     def _download(self, folder: Path, unzip: object, stage: Stage) -> None:
         """Download the archive and unpack it when its SHA-256 is right."""
