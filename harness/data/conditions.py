@@ -122,18 +122,18 @@ def all_hold(
     In a column of text, by `kinds`, an empty one is an empty cell. Where `strict`, bounds raise if
     another text is no number.
     """
-    held = (c.holds(is_text=kinds[c.column] == pl.String, strict=strict) for c in conditions)
-    return pl.all_horizontal(pl.lit(True), *held)
+    held = [c.holds(is_text=kinds[c.column] == pl.String, strict=strict) for c in conditions]
+    return pl.all_horizontal([pl.lit(True), *held])
 
 
-def where_to_write(conditions: Sequence[Condition], *more: Condition) -> str:
+def where_to_write(conditions: Sequence[Condition], more: Sequence[Condition]) -> str:
     """Return ``where`` with further conditions, and where it is to be written.
 
     Of conditions on one column the new one holds.
 
     Examples
     --------
-    >>> where_to_write([Condition("a", low=1)], Condition("b", filled=True))
+    >>> where_to_write([Condition("a", low=1)], [Condition("b", filled=True)])
     'where = { a = { min = 1 }, b = { empty = false } } under [data], instead of the one there,'
     """
     every = {condition.column: condition for condition in (*conditions, *more)}

@@ -218,8 +218,13 @@ class Dataset:
 
     def __copy__(self) -> Dataset:
         """Return the same with ids and tables of its own: others do not see them changed."""
-        own = ("user_ids", "item_ids", "users_table", "items_table")
-        return replace(self, **{name: copy(getattr(self, name)) for name in own})
+        return replace(
+            self,
+            user_ids=copy(self.user_ids),
+            item_ids=copy(self.item_ids),
+            users_table=copy(self.users_table),
+            items_table=copy(self.items_table),
+        )
 
     @cached_property
     def times(self) -> tuple[int, int]:
@@ -232,6 +237,6 @@ class Dataset:
 
 def positions(ids: pl.Series, index: pl.Series) -> Int32:
     """Return the position of each of `ids` in the sorted `index`, −1 where it is not there."""
-    at = pl.DataFrame({ID: index}).with_row_index("at")
-    found = pl.DataFrame({ID: ids.alias(ID)}).join(at, on=ID, how="left", maintain_order="left")
-    return found["at"].cast(pl.Int32).fill_null(-1).to_numpy()
+    rows = pl.DataFrame({ID: index}).with_row_index("row")
+    joined = pl.DataFrame({ID: ids.alias(ID)}).join(rows, on=ID, how="left", maintain_order="left")
+    return joined["row"].cast(pl.Int32).fill_null(-1).to_numpy()

@@ -104,8 +104,8 @@ class Place:
                 unpacked.replace(self.folder)
         except OSError as error:
             raise DataError(
-                f"{self.folder}: cannot be written: {error.strerror or error}; free some disk space, "
-                "or name another --out"
+                f"{self.folder}: cannot be written: {error.strerror or error}; fix this, or name "
+                "another --out"
             ) from error
 
     def _download(self, folder: Path, unzip: object, stage: Stage) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -448,7 +448,7 @@ class Layout(_Declared):
         column, *different = {getattr(table, role) for table in self.events}
         return "" if different else str(column)
 
-    def where_with(self, *more: Condition) -> str:
+    def where_with(self, more: Sequence[Condition]) -> str:
         """Return ``where`` of a config with further conditions, and where it is to be written.
 
         Empty where tables have columns of other names for one role, or no condition says it.
@@ -469,7 +469,7 @@ class Layout(_Declared):
                     until=old.until if each.until is None else each.until,
                 )
             by_column[each.column] = each
-        return where_to_write(there, *(by_column[column] for column in sorted(by_column)))
+        return where_to_write(there, [by_column[column] for column in sorted(by_column)])
 
 
 declared = partial(TypeAdapter(Layout).validate_python, strict=False)

@@ -103,7 +103,7 @@ def _matching(root: Path, pattern: Sequence[str]) -> list[Path]:
     refuse_twice(files)
     if not files:
         raise DataError(
-            f"{root / Path(*pattern)}: no file matches this pattern\n{listed(root)}; * matches "
+            f"{root / '/'.join(pattern)}: no file matches this pattern\n{listed(root)}; * matches "
             "any text in a name, ? one character, ** any folders"
         )
     return files

@@ -56,13 +56,13 @@ class Low(NamedTuple):
         events = 0 if lowest > 0 else int(np.count_nonzero(numbers <= 0))
         return cls(events, lowest, bool(np.isnan(numbers).any()), bool((numbers == np.inf).any()))
 
-    def with_others(self, others: Low) -> Low:
-        """Return the same of these events and others."""
+    def with_more(self, more: Low) -> Low:
+        """Return the same of these events and more."""
         return Low(
-            events=self.events + others.events,
-            lowest=min(self.lowest, others.lowest),
-            empty=self.empty or others.empty,
-            text=self.text or others.text,
+            events=self.events + more.events,
+            lowest=min(self.lowest, more.lowest),
+            empty=self.empty or more.empty,
+            text=self.text or more.text,
         )
 
 
@@ -118,7 +118,7 @@ def notes_of_lows(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
             continue
         cure = "remove these from the files of the log"
         if count < events and _numbers_of_all(lows, column) is not None:
-            cure = f"{layout.where_with(*conditions({column: HITS}))} leaves them out"
+            cure = f"{layout.where_with(conditions({column: HITS}))} leaves them out"
         yield (
             f"of {counted(events, 'event')} {counted(count, 'has', 'have')} 0 or less in column "
             f'"{printable(column)}", and each counts. If these are returns, or mean that nothing '
@@ -137,12 +137,12 @@ def refuse_lows(layout: Layout, lows: Lows, table: EventTable, events: int) -> N
             cures = [f"if so, remove these rows from the file; {every}"]
         else:
             if low.events < events:
-                where = layout.where_with(*conditions({column: HITS}))
+                where = layout.where_with(conditions({column: HITS}))
                 cures.append(f"if so, {where} leaves such rows out of both tables")
             if low.events < events and not log.empty:
                 grades = f"value = {in_toml(column)} under [data] reads it this way"
                 cures.append(f"if it grades true items, {grades}: items of 0 or less are not true")
-            every = layout.where_with(Condition(column, low=log.lowest, empty=True))
+            every = layout.where_with([Condition(column, low=log.lowest, empty=True)])
             cures.append(f"if every row is a hit, {every} says so")
         raise DataError(
             f'{table.name}: column "{printable(column)}" holds 0 or less in {low.events:,} of '
@@ -155,7 +155,7 @@ def _numbers_of_all(lows: Lows, column: str) -> Low | None:
     """Return what a column says of all events; None where a table lacks it or it has texts."""
     if not all(column in of_table for of_table in lows):
         return None
-    low = reduce(Low.with_others, (of_table[column] for of_table in lows))
+    low = reduce(Low.with_more, (of_table[column] for of_table in lows))
     return None if low.text else low
 
 
@@ -327,7 +327,7 @@ def notes_of(layout: Layout, parts: Sequence[Oddities]) -> list[str]:
         if sums:
             words.append(Condition(layout.column(role), without=tuple(sorted(sums))))
     if phrases:
-        where = layout.where_with(*words)
+        where = layout.where_with(words)
         cure = f"{where} leaves them out" if where else "remove them from the files of the log"
         listed = " and ".join(filter(None, [", ".join(phrases[:-1]), phrases[-1]]))
         notes.append(f"of {total} {listed}. If these are missing values, {cure}")

@@ -159,10 +159,10 @@ def _without_empty(column: str, where: Sequence[Condition], *, is_number: bool =
     kept = replace(kept, empty=False, filled=kept.filled or not is_number)
     if is_number and not kept.bounds:
         kept = replace(kept, low=0)
-    return f"; {where_to_write(where, kept)} leaves such rows out"
+    return f"; {where_to_write(where, [kept])} leaves such rows out"
 
 
 def _left_out(column: str, where: Sequence[Condition]) -> str:
     """Return how rows are left out whose text is no number, which bounds do not do."""
-    kept = where_to_write(where, Condition(column, ("1", "2.5"))).removesuffix(",")
+    kept = where_to_write(where, [Condition(column, ("1", "2.5"))]).removesuffix(",")
     return f"; fix it, or list the texts of the rows to keep: {kept}"

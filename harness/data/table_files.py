@@ -165,7 +165,7 @@ class EventReader:
     def add_low(self, number: int, column: str, more: Low) -> None:
         """Take in what a column of a table says."""
         low = self.lows[number].get(column, Low())
-        self.lows[number][column] = low.with_others(more)
+        self.lows[number][column] = low.with_more(more)
 
     def check(self, number: int, table: EventTable) -> None:
         """Raise DataError where a table that was read has no events, or held-out ones in doubt."""

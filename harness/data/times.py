@@ -19,8 +19,8 @@ PATTERNS = [
 """Ways of writing times that are tried in this order."""
 
 EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
-_CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
-"""The first microsecond of the year 1, and that behind the last of 9999, since 1970-01-01."""
+_YEAR_1_US, _YEAR_10_000_US = -62_135_596_800_000_000, 253_402_300_800_000_000
+"""Their first microseconds since 1970-01-01."""
 
 _FOUR_DIGITS = 1_000
 """The first year of four digits."""
@@ -85,7 +85,9 @@ def from_text(
     if time_format in EPOCH_UNITS_US:
         scaled = text.cast(pl.Float64, strict=False) * EPOCH_UNITS_US[time_format]
         # Milliseconds read as seconds would be in the year 56,000, and nobody would see it.
-        calendar = pl.when(scaled.is_between(*_CALENDAR_US, closed="left")).then(scaled)
+        calendar = pl.when(scaled.is_between(_YEAR_1_US, _YEAR_10_000_US, closed="left")).then(
+            scaled
+        )
         return calendar.round(0).cast(pl.Int64, strict=False)
     parsed = text.str.to_datetime(format=pattern, strict=False)
     if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20, and spaces
