@@ -41,10 +41,7 @@ class Place:
     def is_filled(self) -> bool:
         """Return whether the files are there already; a config that is not is written.
 
-        Raises
-        ------
-        UsageError
-            Something else is there, or a folder of that name cannot be made.
+        UsageError where something else is there, or no folder of that name can be made.
         """
         if self.folder.name in ("", ".."):
             raise UsageError(f"{self.folder}: needs a folder with a name, such as --out data/ml-1m")
@@ -72,17 +69,10 @@ class Place:
     def fill(self, stage: Stage) -> None:
         """Download, check and unpack the data set; the folder is there as a whole or not at all.
 
-        Parameters
-        ----------
-        stage : Stage
-            Counts how many bytes of the archive are there.
-
-        Raises
-        ------
-        DataError
-            It cannot be had, or is not what it should be; the message says what to do.
+        `stage` counts the bytes of the archive. DataError where it cannot be had, or is not what
+        it should be.
         """
-        import pooch  # an extra
+        import pooch
 
         try:
             with scratch_folder(self.folder) as scratch:

@@ -217,9 +217,9 @@ def note_of_shorter(ids: pl.Series) -> list[str]:
     Nothing is known of how long the ids of such a log should be.
     """
     padded = ids.filter(ids.str.contains("^0[0-9]+$")).unique().sort()
-    plain = ids.filter(ids.str.contains("^[1-9][0-9]*$")).unique().sort()
     if padded.is_empty():
         return []
+    plain = ids.filter(ids.str.contains("^[1-9][0-9]*$")).unique().sort()
     bare, digits = without_zeros(padded), padded.str.len_bytes()
     in_both_forms = plain.filter(plain.is_in(bare.implode()))
     width = int(np.bincount(digits.to_numpy()).argmax())
