@@ -32,16 +32,15 @@ class Condition:
 
     One of the texts `among`, where there are any. Else a number from `low` (itself too, unless
     `above`) to `high`, a time from `since` to `until` (microseconds since 1970, both included), a
-    text that is none of `without`. Where `filled`, not nothing; where `empty`, nothing too.
+    text that is none of `without`. Where `empty` is True, nothing too; where it is False, something.
     """
 
     column: str
     among: tuple[str, ...] = ()
     low: float = -math.inf
     high: float = math.inf
-    filled: bool = False
     without: tuple[str, ...] = ()
-    empty: bool = False
+    empty: bool | None = None
     above: bool = False
     since: int | None = None
     until: int | None = None
@@ -71,7 +70,7 @@ class Condition:
         if self.among:
             return f"{key(self.column)} = {_texts_in_toml(self.among)}"
         held = {"not": _texts_in_toml(self.without)} if self.without else {}
-        if self.filled or self.empty:
+        if self.empty is not None:
             held["empty"] = in_toml(self.empty)
         if self.low > -math.inf:
             held["above" if self.above else "min"] = repr(self.low).removesuffix(".0")
@@ -94,7 +93,7 @@ class Condition:
         if self.among:
             return column.cast(pl.String).is_in(list(self.among)).fill_null(False)
         held = pl.lit(True)
-        if self.filled or self.without:
+        if self.empty is False or self.without:
             texts = list(self.without)
             if not self.empty:
                 texts.append("" if is_text else "NaN")
@@ -133,7 +132,7 @@ def where_to_write(conditions: Sequence[Condition], more: Sequence[Condition]) -
 
     Examples
     --------
-    >>> where_to_write([Condition("a", low=1)], [Condition("b", filled=True)])
+    >>> where_to_write([Condition("a", low=1)], [Condition("b", empty=False)])
     'where = { a = { min = 1 }, b = { empty = false } } under [data], instead of the one there,'
     """
     every = {condition.column: condition for condition in (*conditions, *more)}
@@ -179,9 +178,8 @@ def _condition(column: str, wanted: Any) -> Condition:
         column,
         low=-math.inf if isinstance(low, date) else float(low),
         high=math.inf if isinstance(high, date) else float(high),
-        filled=empty is False,
         without=without,
-        empty=empty is True,
+        empty=empty,
         above="above" in bounds,
         since=_moment(low) if isinstance(low, date) else None,
         until=_moment(high, last=True) if isinstance(high, date) else None,

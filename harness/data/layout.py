@@ -463,7 +463,7 @@ class Layout(_Declared):
             if each.column in by_column:
                 each = replace(
                     old,
-                    filled=old.filled and not each.without,
+                    empty=old.empty or None if each.without else old.empty,
                     without=(*old.without, *each.without),
                     since=old.since if each.since is None else each.since,
                     until=old.until if each.until is None else each.until,

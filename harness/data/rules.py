@@ -156,9 +156,10 @@ def time_rule(
 def _without_empty(column: str, where: Sequence[Condition], *, is_number: bool = False) -> str:
     """Return how rows are left out in which nothing stands; NaN is within no bounds of numbers."""
     kept = next((each for each in where if each.column == column), Condition(column))
-    kept = replace(kept, empty=False, filled=kept.filled or not is_number)
-    if is_number and not kept.bounds:
-        kept = replace(kept, low=0)
+    if is_number:
+        kept = replace(kept, empty=None, low=kept.low if kept.bounds else 0)
+    else:
+        kept = replace(kept, empty=False)
     return f"; {where_to_write(where, [kept])} leaves such rows out"
 
 

@@ -138,10 +138,12 @@ class EventReader:
         """
         for number, table in enumerate(self.layout.events):
             for source in sources(table):
-                yield from self.of(number, table, source)
+                yield from self.of_file(number, table, source)
             self.check(number, table)
 
-    def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
+    def of_file(
+        self, number: int, table: EventTable, source: Source
+    ) -> Iterator[tuple[int, Batch]]:
         """Yield the events of one file."""
         source.require(table.columns)
         if self.type_columns[number] is None:
