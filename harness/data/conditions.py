@@ -32,7 +32,7 @@ class Condition:
 
     One of the texts `among`, where there are any. Else a number from `low` (itself too, unless
     `above`) to `high`, a time from `since` to `until` (microseconds since 1970, both included), a
-    text that is none of `without`. Where `empty` is True, nothing too; where it is False, something.
+    text that is none of `without`. Where `empty` is True, nothing too; where False, something.
     """
 
     column: str

@@ -26,7 +26,7 @@ class EventType(NamedTuple):
 
 
 def codes_met(met: dict[EventType, int], table: EventTable, batch: Batch) -> Codes:
-    """Return the type of each event of a batch, numbered as types are `met`; new ones join these."""
+    """Return the type of each event, numbered as types are `met`; new ones join these."""
     names = [table.type] if batch.kind is None else batch.kind.names
     numbers = [met.setdefault(EventType(table.valid, name), len(met)) for name in names]
     if len(met) > MOST_LABELS:
