@@ -107,7 +107,7 @@ class Line:
         from rich.cells import cell_len
         from tqdm import tqdm  # slow to import
 
-        from harness.core.terminal import shortened
+        from harness.core.table import shortened
 
         *outer, stage = self._stages
         elapsed, done = time.perf_counter() - stage.start, min(stage.count, stage.total or math.inf)
