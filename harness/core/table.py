@@ -82,13 +82,14 @@ class Sheet:
 
 def plain(sheet: Sheet) -> str:
     """Return the sheet as text for a file or a pipe."""
-    columns = []
-    for side, *cells in zip(sheet.sides, sheet.titles, *sheet.rows, strict=True):
-        width = max(map(cell_len, cells))
-        pads = [" " * (width - cell_len(cell)) for cell in cells]
-        pairs = zip(pads, cells, strict=True) if side == "right" else zip(cells, pads, strict=True)
-        columns.append(map("".join, pairs))
-    table = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+    widths = [max(map(cell_len, cells)) for cells in zip(sheet.titles, *sheet.rows, strict=True)]
+    table = []
+    for row in (sheet.titles, *sheet.rows):
+        cells = []
+        for cell, width, side in zip(row, widths, sheet.sides, strict=True):
+            pad = " " * (width - cell_len(cell))
+            cells.append(pad + cell if side == "right" else cell + pad)
+        table.append("  ".join(cells).rstrip())
     return _blocks(sheet.heading, table, sheet.footing)
 
 
@@ -166,19 +167,24 @@ def print_rich(sheet: Sheet) -> None:
     titles = shortened(sheet.titles, _LONGEST_TITLE)
     is_name = [column.kind == "name" for column in sheet.columns]
     names = [row[i] for row in sheet.rows for i in widths if is_name[i]]  # one looks one way
+    short = {
+        i: dict(zip(names, shortened(names, room), strict=True))
+        for i, room in widths.items()
+        if is_name[i]
+    }
+
+    def shown(cell: str, i: int) -> Text:
+        words = reversed(cell.split(", "))  # what a cell says last is its style
+        style = next((sheet.styles[word] for word in words if word in sheet.styles), "")
+        text = short[i][cell] if is_name[i] else cell
+        return Text("\n".join(wrapped(text, widths[i])), style)
+
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    columns = list[list[Text]]()
     for i, room in widths.items():
-        title = Text("\n".join(wrapped(titles[i], room)))
-        table.add_column(title, justify=sheet.sides[i], no_wrap=True)
-        short = dict(zip(names, shortened(names, room), strict=True)) if is_name[i] else {}
-        columns.append([])
-        for cell in (row[i] for row in sheet.rows):
-            words = reversed(cell.split(", "))  # what a cell says last is its style
-            style = next((sheet.styles[word] for word in words if word in sheet.styles), "")
-            columns[-1].append(Text("\n".join(wrapped(short.get(cell, cell), room)), style))
-    for cells in zip(*columns, strict=True):
-        table.add_row(*cells)
+        title = "\n".join(wrapped(titles[i], room))
+        table.add_column(Text(title), justify=sheet.sides[i], no_wrap=True)
+    for row in sheet.rows:
+        table.add_row(*(shown(row[i], i) for i in widths))
     hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in widths)
     note = f"this terminal is too narrow for: {hidden} (--format markdown has all)"
     notes = [Text(line, "dim") for line in wrapped(note, width)] if hidden else []
@@ -187,9 +193,10 @@ def print_rich(sheet: Sheet) -> None:
         for lines in (sheet.heading, sheet.footing)
     )
     console = Console(width=10_000, highlight=False, emoji=False)  # each line fits already
-    blocks: list[list[Text | Table]] = [[*heading], [table, *notes], [*footing]]
+    blocks: list[list[str | Text | Table]] = [[*heading], [table, *notes], [*footing]]
     for n, block in enumerate(filter(None, blocks)):
-        console.print(*([""] if n else []), *block, sep="\n")
+        for part in [""] * (n > 0) + block:
+            console.print(part)
 
 
 def fitted(sheet: Sheet, width: int) -> dict[int, int]:
