@@ -34,11 +34,11 @@ def list_(
 
         document, sheet = baselines.document(), baselines.sheet()
     elif topic == "datasets":
-        from harness.data import datasets
+        from harness.listing import datasets
 
         document, sheet = datasets.document(), datasets.sheet()
     elif topic == "layouts":
-        from harness.data import layouts
+        from harness.listing import layouts
 
         document, sheet = layouts.document(), layouts.sheet()
     else:

@@ -82,7 +82,7 @@ def notes_on_ids(table: AttributeTable, role: str, known: pl.Series, ids: pl.Ser
 
 def _some(ids: pl.Series) -> str:
     first = ids.unique().sort().head(4)
-    return ", ".join(f'"{one}"' for one in first.head(3)) + (", …" if len(first) > 3 else "")
+    return ", ".join(f'"{id}"' for id in first.head(3)) + (", …" if len(first) > 3 else "")
 
 
 def whole(table: AttributeTable | pl.DataFrame | None) -> pl.DataFrame | None:

@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -32,16 +32,15 @@ class Condition:
 
     One of the texts `among`, where there are any. Else a number from `low` (itself too, unless
     `above`) to `high`, a time from `since` to `until` (microseconds since 1970, both included), a
-    text that is none of `without`. Where `filled`, not nothing; where `empty`, nothing too.
+    text that is none of `without`. Where `empty` is True, nothing too; where False, something.
     """
 
     column: str
     among: tuple[str, ...] = ()
     low: float = -math.inf
     high: float = math.inf
-    filled: bool = False
     without: tuple[str, ...] = ()
-    empty: bool = False
+    empty: bool | None = None
     above: bool = False
     since: int | None = None
     until: int | None = None
@@ -71,7 +70,7 @@ class Condition:
         if self.among:
             return f"{key(self.column)} = {_texts_in_toml(self.among)}"
         held = {"not": _texts_in_toml(self.without)} if self.without else {}
-        if self.filled or self.empty:
+        if self.empty is not None:
             held["empty"] = in_toml(self.empty)
         if self.low > -math.inf:
             held["above" if self.above else "min"] = repr(self.low).removesuffix(".0")
@@ -94,7 +93,7 @@ class Condition:
         if self.among:
             return column.cast(pl.String).is_in(list(self.among)).fill_null(False)
         held = pl.lit(True)
-        if self.filled or self.without:
+        if self.empty is False or self.without:
             texts = list(self.without)
             if not self.empty:
                 texts.append("" if is_text else "NaN")
@@ -103,32 +102,10 @@ class Condition:
             nothing = ["", *self.without]
             filled = column.replace(nothing, [None] * len(nothing)) if is_text else column
             number = as_number(filled, is_text=is_text, strict=strict)
-            held = held & ~self.outside(number.fill_nan(None)).fill_null(not self.empty)
+            number = number.fill_nan(None)
+            low = number <= self.low if self.above else number < self.low
+            held = held & ~(low | (number > self.high)).fill_null(not self.empty)
         return held
-
-    def outside(self, numbers: Any) -> Any:
-        """Return which numbers of an array or an expression are not within the bounds."""
-        low = numbers <= self.low if self.above else numbers < self.low
-        return low | (numbers > self.high)
-
-    def narrowed(self, more: Condition) -> Condition | None:
-        """Return a condition that also leaves out the texts or the times that `more` does.
-
-        None where a list of texts that are kept cannot say so.
-        """
-        if self.among:
-            texts = tuple(text for text in self.among if text not in more.without)
-            return replace(self, among=texts) if texts and not more.of_time else None
-        return replace(
-            self,
-            filled=self.filled and not more.without,  # which an empty cell is not either
-            without=(*self.without, *more.without),
-            low=self.low if more.since is None else -math.inf,
-            high=self.high if more.until is None else math.inf,
-            since=self.since if more.since is None else more.since,
-            until=self.until if more.until is None else more.until,
-            empty=self.empty and not more.of_time,
-        )
 
 
 def as_number(column: pl.Expr, *, is_text: bool, strict: bool = False) -> pl.Expr:
@@ -144,22 +121,22 @@ def all_hold(
     In a column of text, by `kinds`, an empty one is an empty cell. Where `strict`, bounds raise if
     another text is no number.
     """
-    held = (c.holds(is_text=kinds[c.column] == pl.String, strict=strict) for c in conditions)
-    return pl.all_horizontal(pl.lit(True), *held)
+    held = [c.holds(is_text=kinds[c.column] == pl.String, strict=strict) for c in conditions]
+    return pl.all_horizontal([pl.lit(True), *held])
 
 
-def where_to_write(held: Sequence[Condition], *more: Condition) -> str:
+def where_to_write(conditions: Sequence[Condition], more: Sequence[Condition]) -> str:
     """Return ``where`` with further conditions, and where it is to be written.
 
     Of conditions on one column the new one holds.
 
     Examples
     --------
-    >>> where_to_write([Condition("a", low=1)], Condition("b", filled=True))
+    >>> where_to_write([Condition("a", low=1)], [Condition("b", empty=False)])
     'where = { a = { min = 1 }, b = { empty = false } } under [data], instead of the one there,'
     """
-    every = {one.column: one for one in (*held, *more)}
-    place = "under [data]" + ", instead of the one there," * bool(held)
+    every = {condition.column: condition for condition in (*conditions, *more)}
+    place = "under [data]" + ", instead of the one there," * bool(conditions)
     return f"where = {{ {', '.join(map(str, every.values()))} }} {place}"
 
 
@@ -201,9 +178,8 @@ def _condition(column: str, wanted: Any) -> Condition:
         column,
         low=-math.inf if isinstance(low, date) else float(low),
         high=math.inf if isinstance(high, date) else float(high),
-        filled=empty is False,
         without=without,
-        empty=empty is True,
+        empty=empty,
         above="above" in bounds,
         since=_moment(low) if isinstance(low, date) else None,
         until=_moment(high, last=True) if isinstance(high, date) else None,

@@ -38,6 +38,11 @@ Column: TypeAlias = npt.NDArray[Any] | Callable[[], npt.NDArray[Any]]
 """An array, or what makes it when somebody asks for it."""
 
 
+def _column(name: str) -> Any:
+    """Return the property that reads a column, None where events have no such."""
+    return property(lambda events: events.array(name) if name in events._columns else None)
+
+
 class Events:
     """Events ordered by user, time, item, event type and value; arrays have one entry an event.
 
@@ -49,6 +54,13 @@ class Events:
     default.
     """
 
+    user: Int32 = _column(USER)
+    item: Int32 = _column(ITEM)
+    time: Int64 = _column(TIME)
+    kind: npt.NDArray[np.uint8] = _column(KIND)
+    row: Int64 | None = _column(ROW)
+    value: Floats | None = _column(VALUE)
+
     def __init__(
         self, user: Column, item: Column, time: Column, kind: Column, row: Column | None = None,
         value: Column | None = None, *, starts: Column | None = None,
@@ -59,47 +71,18 @@ class Events:
         self._source: tuple[Events, Bool] | None = None  # of which these are chosen, by a mark each
         self._counted = np.zeros(0, np.int64)  # where users begin, once it has been counted
 
-    def _column(self, name: str) -> npt.NDArray[Any]:
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """Return a column, made now if it is not there yet."""
         column = self._columns[name]
         if callable(column):
             column = self._columns[name] = column()
         column.setflags(write=False)
         return column
 
-    @property
-    def user(self) -> Int32:
-        """Positions of users."""
-        return self._column(USER)
-
-    @property
-    def item(self) -> Int32:
-        """Positions of items."""
-        return self._column(ITEM)
-
-    @property
-    def time(self) -> Int64:
-        """Microseconds since 1970-01-01."""
-        return self._column(TIME)
-
-    @property
-    def kind(self) -> npt.NDArray[np.uint8]:
-        """Positions of event types."""
-        return self._column(KIND)
-
-    @property
-    def row(self) -> Int64 | None:
-        """Rows in the file."""
-        return self._column(ROW) if ROW in self._columns else None
-
-    @property
-    def value(self) -> Floats | None:
-        """Values."""
-        return self._column(VALUE) if VALUE in self._columns else None
-
     def __len__(self) -> int:
         if self._source is not None:
             return int(np.count_nonzero(self._source[1]))
-        return int(self._column(_STARTS)[-1]) if _STARTS in self._columns else len(self.item)
+        return int(self.array(_STARTS)[-1]) if _STARTS in self._columns else len(self.item)
 
     def where(self, keep: Bool) -> Events:
         """Return the events that `keep` (one bool an event) selects, in the same order."""
@@ -114,7 +97,7 @@ class Events:
         return chosen
 
     def _chosen(self, name: str, keep: Bool) -> npt.NDArray[Any]:
-        column = self._column(name)
+        column = self.array(name)
         if name != _STARTS:
             return column[keep]
         starts = np.zeros(len(column), np.int64)
@@ -151,7 +134,7 @@ class Events:
         if keep is not None:
             places = places[keep[places]]
         columns: dict[str, Column] = {
-            name: partial(lambda name: events._column(name)[places], name)
+            name: partial(lambda name: events.array(name)[places], name)
             for name in self._columns
             if name != _STARTS
         }
@@ -165,7 +148,7 @@ class Events:
     def placed(self, users: Int32, items: Int32 | None = None) -> Events:
         """Return the same events of users and items at other positions, in the same order."""
         columns: dict[str, Column] = {
-            name: partial(self._column, name) for name in self._columns if name != _STARTS
+            name: partial(self.array, name) for name in self._columns if name != _STARTS
         }
         columns[USER] = lambda: users[self.user]
         if items is not None:
@@ -174,8 +157,8 @@ class Events:
 
     def user_starts(self, n_users: int) -> Int64:
         """Return where each user's events begin, and the end: ``n_users + 1`` offsets."""
-        if _STARTS in self._columns and len(self._column(_STARTS)) == n_users + 1:
-            return self._column(_STARTS)
+        if _STARTS in self._columns and len(self.array(_STARTS)) == n_users + 1:
+            return self.array(_STARTS)
         if len(self._counted) != n_users + 1:
             users = np.arange(n_users + 1, dtype=np.int32)
             self._counted = np.searchsorted(self.user, users)
@@ -235,8 +218,13 @@ class Dataset:
 
     def __copy__(self) -> Dataset:
         """Return the same with ids and tables of its own: others do not see them changed."""
-        own = ("user_ids", "item_ids", "users_table", "items_table")
-        return replace(self, **{name: copy(getattr(self, name)) for name in own})
+        return replace(
+            self,
+            user_ids=copy(self.user_ids),
+            item_ids=copy(self.item_ids),
+            users_table=copy(self.users_table),
+            items_table=copy(self.items_table),
+        )
 
     @cached_property
     def times(self) -> tuple[int, int]:
@@ -249,6 +237,6 @@ class Dataset:
 
 def positions(ids: pl.Series, index: pl.Series) -> Int32:
     """Return the position of each of `ids` in the sorted `index`, −1 where it is not there."""
-    at = pl.DataFrame({ID: index}).with_row_index("at")
-    found = pl.DataFrame({ID: ids.alias(ID)}).join(at, on=ID, how="left", maintain_order="left")
-    return found["at"].cast(pl.Int32).fill_null(-1).to_numpy()
+    rows = pl.DataFrame({ID: index}).with_row_index("row")
+    joined = pl.DataFrame({ID: ids.alias(ID)}).join(rows, on=ID, how="left", maintain_order="left")
+    return joined["row"].cast(pl.Int32).fill_null(-1).to_numpy()

@@ -6,10 +6,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from harness.core.errors import UsageError, suggest
-from harness.core.table import Column, Sheet
 
 
 class Licence(NamedTuple):
@@ -69,30 +68,6 @@ def known(name: str) -> PublicDataset:
     all_ = "" if near.startswith("allowed") else f" All: {', '.join(DATASETS)}."
     why = " (GroupLens changes it from time to time)" if name.startswith("ml-latest") else ""
     raise UsageError(f'harness fetch has no "{name}"{why}; {near}{all_}')
-
-
-def sheet() -> Sheet:
-    """Return the data sets as a table."""
-    columns: list[Column[PublicDataset]] = [
-        Column("data set", lambda d: d.name, "name"),
-        Column("events", lambda d: f"{d.events:,}"),
-        Column("users", lambda d: f"{d.users:,}"),
-        Column("items", lambda d: f"{d.items:,}"),
-        Column("download", lambda d: megabytes(d.size)),
-        Column("licence", lambda d: d.licence.short, "words"),
-    ]
-    footing = ["harness fetch NAME shows the full terms before it downloads"]
-    return Sheet.of(DATASETS.values(), columns, footing=footing)
-
-
-def document() -> dict[str, Any]:
-    """Return the data sets as the JSON document of ``harness list datasets``."""
-    names = ("name", "title", "events", "users", "items", "url", "size", "sha256", "terms")
-    facts = [
-        {**{name: getattr(d, name) for name in names}, "licence": d.licence.text}
-        for d in DATASETS.values()
-    ]
-    return {"schema": 1, "datasets": facts}
 
 
 def megabytes(bytes_: int) -> str:

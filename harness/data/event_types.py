@@ -25,34 +25,14 @@ class EventType(NamedTuple):
     name: str
 
 
-class EventTypes:
-    """Numbers the event types of tables by the order in which they are `met`."""
-
-    def __init__(self) -> None:
-        self.met: list[EventType] = []
-
-    def codes(self, table: EventTable, batch: Batch) -> Codes:
-        """Return the type of each event of a batch.
-
-        Raises
-        ------
-        DataError
-            There are more types than any log has.
-        """
-        if batch.kind is None:
-            return np.broadcast_to(np.uint8(self._code(table, table.type)), len(batch.time))
-        numbers = np.array([self._code(table, name) for name in batch.kind.names], np.uint8)
-        codes: Codes = numbers[batch.kind.codes]
-        return codes
-
-    def _code(self, table: EventTable, name: str) -> int:
-        type = EventType(table.valid, name)
-        if type not in self.met:
-            self.met.append(type)
-        if len(self.met) > MOST_LABELS:
-            names = [met.name for met in self.met]
-            raise DataError(too_many_labels(table.name, table.kind or "", names))
-        return self.met.index(type)
+def codes_met(met: dict[EventType, int], table: EventTable, batch: Batch) -> Codes:
+    """Return the type of each event, numbered as types are `met`; new ones join these."""
+    names = [table.type] if batch.kind is None else batch.kind.names
+    numbers = [met.setdefault(EventType(table.valid, name), len(met)) for name in names]
+    if len(met) > MOST_LABELS:
+        raise DataError(too_many_labels(table.name, table.kind or "", [type.name for type in met]))
+    kind = 0 if batch.kind is None else batch.kind.codes
+    return np.broadcast_to(np.array(numbers, np.uint8)[kind], len(batch.time))
 
 
 def in_order(met: Iterable[EventType]) -> tuple[EventType, ...]:
@@ -60,7 +40,7 @@ def in_order(met: Iterable[EventType]) -> tuple[EventType, ...]:
 
     Examples
     --------
-    >>> [of.name for of in in_order([EventType(False, "view"), EventType(False, "sale")])]
+    >>> [type.name for type in in_order([EventType(False, "view"), EventType(False, "sale")])]
     ['sale', 'view']
     """
     return tuple(sorted(set(met)))
@@ -72,13 +52,18 @@ def codes_of(met: Sequence[EventType], types: Sequence[EventType]) -> Codes:
 
 
 def columns_of(
-    layout: Layout, types: EventTypes, number: int, codes: tuple[Int32, Int32], batch: Batch
+    layout: Layout,
+    met: dict[EventType, int],
+    number: int,
+    *,
+    user: Int32,
+    item: Int32,
+    batch: Batch,
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of a batch of a layout's table, by codes of its users and items."""
-    user, item = codes
     columns: dict[str, npt.NDArray[Any]]
     columns = {dataset.USER: user, dataset.ITEM: item, dataset.TIME: batch.time}
-    kinds = types.codes(layout.events[number], batch)
+    kinds = codes_met(met, layout.events[number], batch)
     if layout.several_types:
         columns[dataset.KIND] = kinds
     if batch.row is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.core.errors import DataError, UsageError, printable
 from harness.core.io import exists, scratch_folder, whole_file
-from harness.data.datasets import PublicDataset, megabytes
+from harness.data.datasets import PublicDataset
 
 if TYPE_CHECKING:
     from harness.core.progress import Stage
@@ -42,10 +41,7 @@ class Place:
     def is_filled(self) -> bool:
         """Return whether the files are there already; a config that is not is written.
 
-        Raises
-        ------
-        UsageError
-            Something else is there, or a folder of that name cannot be made.
+        UsageError where something else is there, or no folder of that name can be made.
         """
         if self.folder.name in ("", ".."):
             raise UsageError(f"{self.folder}: needs a folder with a name, such as --out data/ml-1m")
@@ -73,25 +69,23 @@ class Place:
     def fill(self, stage: Stage) -> None:
         """Download, check and unpack the data set; the folder is there as a whole or not at all.
 
-        Parameters
-        ----------
-        stage : Stage
-            Counts how many bytes of the archive are there.
-
-        Raises
-        ------
-        DataError
-            It cannot be had, or is not what it should be; the message says what to do.
+        `stage` counts the bytes of the archive. DataError where it cannot be had, or is not what
+        it should be.
         """
-        import pooch  # an extra
+        import pooch
 
-        self._refuse_without_room()
         try:
             with scratch_folder(self.folder) as scratch:
                 scratch = scratch.absolute()  # pooch would expand a ~
                 unzip = pooch.Unzip(members=self.dataset.members, extract_dir=str(scratch))
                 if exists(self.archive):
-                    self._check_archive()
+                    sha256 = pooch.file_hash(str(self.archive), alg="sha256")
+                    if sha256 != self.dataset.sha256:
+                        raise DataError(
+                            f"{self.archive}: not the archive of {self.dataset.name}: its SHA-256 "
+                            f"is {sha256}, expected {self.dataset.sha256}; move it away and try "
+                            "again"
+                        )
                     unzip(str(self.archive), "download", None)
                 else:
                     self._download(scratch, unzip, stage)
@@ -103,31 +97,6 @@ class Place:
                 f"{self.folder}: cannot be written: {error.strerror or error}; fix this, or name "
                 "another --out"
             ) from error
-
-    def _refuse_without_room(self) -> None:
-        """Raise DataError where the disk has no room for the archive and its files."""
-        folder = self.folder.absolute()
-        there = next(path for path in (folder, *folder.parents) if exists(path))
-        missing = 0 if exists(self.archive) else self.dataset.size
-        needed = missing + sum(self.dataset.files.values())
-        free = shutil.disk_usage(there).free
-        if free < needed:
-            raise DataError(
-                f"{there}: the disk has {megabytes(free)} free, and {self.dataset.name} needs "
-                f"{megabytes(needed)}; free some disk space, or name a folder on another disk "
-                "with --out"
-            )
-
-    def _check_archive(self) -> None:
-        """Raise DataError where the archive that a person has put there is another."""
-        import pooch
-
-        sha256 = pooch.file_hash(str(self.archive), alg="sha256")
-        if sha256 != self.dataset.sha256:
-            raise DataError(
-                f"{self.archive}: not the archive of {self.dataset.name}: its SHA-256 is "
-                f"{sha256}, expected {self.dataset.sha256}; move it away and try again"
-            )
 
     def _download(self, folder: Path, unzip: object, stage: Stage) -> None:
         """Download the archive and unpack it when its SHA-256 is right."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -92,7 +92,7 @@ _MOST_SHOWN = 80
 
 def _conditions(where: Any) -> tuple[Condition, ...]:
     """Return what is given as ``where``: as in a config, conditions already, or None."""
-    if isinstance(where, tuple) and all(isinstance(one, Condition) for one in where):
+    if isinstance(where, tuple) and all(isinstance(each, Condition) for each in where):
         return where
     return conditions({} if where is None else where)
 
@@ -319,11 +319,11 @@ class EventTable(Table):
         super().__post_init__()
         if self.user == self.item:
             raise UsageError(f'{self.file}: user and item are both the column "{self.user}"')
-        for one in self.where:
-            if one.of_time and one.column != self.time:
+        for each in self.where:
+            if each.of_time and each.column != self.time:
                 column = "which these events do not have" if self.time is None else self.time
                 raise UsageError(
-                    f"[data] where {key(one.column)}: dates are limits for the column of times, "
+                    f"[data] where {key(each.column)}: dates are limits for the column of times, "
                     f"{column}; for other columns use numbers, or list the texts to keep"
                 )
 
@@ -448,20 +448,28 @@ class Layout(_Declared):
         column, *different = {getattr(table, role) for table in self.events}
         return "" if different else str(column)
 
-    def where_with(self, *more: Condition) -> str:
+    def where_with(self, more: Sequence[Condition]) -> str:
         """Return ``where`` of a config with further conditions, and where it is to be written.
 
         Empty where tables have columns of other names for one role, or no condition says it.
         """
-        first, *others = self.events
-        there = [one for one in first.where if all(one in table.where for table in others)]
-        held = {one.column: one for one in there}
-        for one in more:
-            narrowed = held[one.column].narrowed(one) if one.column in held else one
-            if narrowed is None or not one.column:
+        first, *rest = self.events
+        there = [each for each in first.where if all(each in table.where for table in rest)]
+        by_column = {each.column: each for each in there}
+        for each in more:
+            old = by_column.get(each.column, Condition(each.column))
+            if not each.column or old.among:
                 return ""
-            held[one.column] = narrowed
-        return where_to_write(there, *(held[column] for column in sorted(held)))
+            if each.column in by_column:
+                each = replace(
+                    old,
+                    empty=old.empty or None if each.without else old.empty,
+                    without=(*old.without, *each.without),
+                    since=old.since if each.since is None else each.since,
+                    until=old.until if each.until is None else each.until,
+                )
+            by_column[each.column] = each
+        return where_to_write(there, [by_column[column] for column in sorted(by_column)])
 
 
 declared = partial(TypeAdapter(Layout).validate_python, strict=False)

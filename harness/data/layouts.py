@@ -13,7 +13,6 @@ from typing import Any
 
 from harness.core import plugins
 from harness.core.errors import UsageError
-from harness.core.table import Column, Sheet
 from harness.data.layout import Layout, declared
 
 BUILT_IN: Mapping[str, Layout] = {
@@ -23,40 +22,6 @@ BUILT_IN: Mapping[str, Layout] = {
     ).items()
 }
 """By name."""
-
-
-def document() -> dict[str, Any]:
-    """Return the built-in layouts as the JSON document of ``harness list layouts``."""
-    facts = [
-        {
-            "name": name,
-            "data": layout.about,
-            "events": [table.file for table in layout.events],
-            "columns": [
-                column
-                for table in layout.events
-                for column in (
-                    f"{table.kind} (column)" if table.kind else table.type,
-                    f"{table.value} (value)" if table.value else "",
-                )
-                if column
-            ],
-        }
-        for name, layout in BUILT_IN.items()
-    ]
-    return {"schema": 1, "layouts": facts}
-
-
-def sheet() -> Sheet:
-    """Return them as a table."""
-    columns: list[Column[dict[str, Any]]] = [
-        Column("layout", lambda facts: facts["name"], "name"),
-        Column("data", lambda facts: facts["data"], "words"),
-        Column("events", lambda facts: ", ".join(facts["events"]), "words"),
-        Column("event types and values", lambda facts: ", ".join(facts["columns"]), "words"),
-    ]
-    footing = ['any other log: layout = "table", or your own layout: docs/layouts.md']
-    return Sheet.of(document()["layouts"], columns, footing=footing)
 
 
 def plugged_in(name: str, folder: Path) -> Layout:

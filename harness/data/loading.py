@@ -19,7 +19,7 @@ from harness.core.errors import quoted
 from harness.core.ids import Encoder
 from harness.data import attributes, dataset
 from harness.data.dataset import NO_TIME, Dataset, Events, events_of, no_events, positions
-from harness.data.event_types import EventType, EventTypes, codes_of, columns_of, in_order, of_types
+from harness.data.event_types import EventType, codes_of, columns_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
 from harness.data.oddities import note_of_shorter, notes_of, notes_of_zeros, oddities_of, words_of
 from harness.data.ordering import merged
@@ -131,14 +131,15 @@ def in_parts(
     layout: Layout, reader: EventReader, most_rows: int, most_ids: float = inf
 ) -> Iterator[CodedRows]:
     """Yield the rows of a reader in parts; codes begin anew where there are `most_ids`."""
-    users, items, types, first = Encoder(), Encoder(), EventTypes(), True
+    users, items, first = Encoder(), Encoder(), True
+    types: dict[EventType, int] = {}
     batches: list[dict[str, npt.NDArray[Any]]] = []
     size = read_bytes = 0
 
     def taken() -> CodedRows:
         columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
         batches.clear()
-        return CodedRows(columns, types.met, users.take(), items.take(), first)
+        return CodedRows(columns, list(types), users.take(), items.take(), first)
 
     with ThreadPoolExecutor(1) as beside:
         for number, batch in reader.batches():
@@ -146,8 +147,10 @@ def in_parts(
             if len(batch.time) == 0:
                 continue  # all of its rows are left out
             item = beside.submit(items.codes_of_keys, *batch.item)
-            codes = users.codes_of_keys(*batch.user), item.result()
-            batches.append(columns_of(layout, types, number, codes, batch))
+            user = users.codes_of_keys(*batch.user)
+            batches.append(
+                columns_of(layout, types, number, user=user, item=item.result(), batch=batch)
+            )
             size += len(batch.time)
             if size >= most_rows or read_bytes >= PART_BYTES:
                 yield taken()

@@ -36,10 +36,7 @@ class Part(NamedTuple):
 def parts_of(table: Table) -> list[Part]:
     """Return the files of a table, by name.
 
-    Raises
-    ------
-    DataError
-        No file has such a name or fits the pattern; a folder whose name says a column twice.
+    DataError where none has that name or fits the pattern, or folders say a column twice.
     """
     if table.is_frame:
         return [Part(table.local)]
@@ -103,7 +100,7 @@ def _matching(root: Path, pattern: Sequence[str]) -> list[Path]:
     refuse_twice(files)
     if not files:
         raise DataError(
-            f"{root / Path(*pattern)}: no file matches this pattern\n{listed(root)}; * matches "
+            f"{root / '/'.join(pattern)}: no file matches this pattern\n{listed(root)}; * matches "
             "any text in a name, ? one character, ** any folders"
         )
     return files

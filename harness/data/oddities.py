@@ -8,10 +8,10 @@ programs write "null" for an id that is missing, and exports have rows twice.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -56,13 +56,13 @@ class Low(NamedTuple):
         events = 0 if lowest > 0 else int(np.count_nonzero(numbers <= 0))
         return cls(events, lowest, bool(np.isnan(numbers).any()), bool((numbers == np.inf).any()))
 
-    def with_others(self, others: Low) -> Low:
-        """Return the same of these events and others."""
+    def with_more(self, more: Low) -> Low:
+        """Return the same of these events and more."""
         return Low(
-            events=self.events + others.events,
-            lowest=min(self.lowest, others.lowest),
-            empty=self.empty or others.empty,
-            text=self.text or others.text,
+            events=self.events + more.events,
+            lowest=min(self.lowest, more.lowest),
+            empty=self.empty or more.empty,
+            text=self.text or more.text,
         )
 
 
@@ -116,12 +116,11 @@ def notes_of_lows(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
         count = sum(of_table[column].events for of_table in lows if column in of_table)
         if count == 0:
             continue
-        cure, low = "remove these from the files of the log", _of_all(lows, column)
-        if low is not None and not low.text and count < events:
-            cure = f"{layout.where_with(*conditions({column: HITS}))} leaves them out"
-        have = "has" if count == 1 else "have"
+        cure = "remove these from the files of the log"
+        if count < events and _numbers_of_all(lows, column) is not None:
+            cure = f"{layout.where_with(conditions({column: HITS}))} leaves them out"
         yield (
-            f"of {counted(events, 'event')} {count:,} {have} 0 or less in column "
+            f"of {counted(events, 'event')} {counted(count, 'has', 'have')} 0 or less in column "
             f'"{printable(column)}", and each counts. If these are returns, or mean that nothing '
             f"happened, {cure}"
         )
@@ -130,35 +129,34 @@ def notes_of_lows(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
 def refuse_lows(layout: Layout, lows: Lows, table: EventTable, events: int) -> None:
     """Raise DataError where some of the held-out events of a given split may be no hits."""
     for column, low in lows[layout.events.index(table)].items():
-        if low.events > 0:
-            cures = _cures(layout, _of_all(lows, column), column, low.events < events)
-            raise DataError(
-                f'{table.name}: column "{printable(column)}" holds 0 or less in '
-                f"{low.events:,} of {counted(events, 'event')}; this may mean that an item is "
-                "not relevant\n" + "\n".join(cures)
-            )
+        if low.events == 0:
+            continue
+        cures, log = list[str](), _numbers_of_all(lows, column)
+        if log is None:
+            every = "if every row is a hit, remove the column"
+            cures = [f"if so, remove these rows from the file; {every}"]
+        else:
+            if low.events < events:
+                where = layout.where_with(conditions({column: HITS}))
+                cures.append(f"if so, {where} leaves such rows out of both tables")
+            if low.events < events and not log.empty:
+                grades = f"value = {in_toml(column)} under [data] reads it this way"
+                cures.append(f"if it grades true items, {grades}: items of 0 or less are not true")
+            every = layout.where_with([Condition(column, low=log.lowest, empty=True)])
+            cures.append(f"if every row is a hit, {every} says so")
+        raise DataError(
+            f'{table.name}: column "{printable(column)}" holds 0 or less in {low.events:,} of '
+            f"{counted(events, 'event')}; this may mean that an item is not relevant\n"
+            + "\n".join(cures)
+        )
 
 
-def _cures(layout: Layout, low: Low | None, column: str, some_are_hits: bool) -> Iterator[str]:
-    """Yield what to do about a column of held-out events, of which the whole log has `low`."""
-    if low is None or low.text:
-        yield "if so, remove these rows from the file; if every row is a hit, remove the column"
-        return
-    if some_are_hits:
-        where = layout.where_with(*conditions({column: HITS}))
-        yield f"if so, {where} leaves such rows out of both tables"
-    if some_are_hits and not low.empty:
-        grades = f"value = {in_toml(column)} under [data] reads it this way"
-        yield f"if it grades true items, {grades}: items of 0 or less are not true"
-    every = layout.where_with(Condition(column, low=low.lowest, empty=True))
-    yield f"if every row is a hit, {every} says so"
-
-
-def _of_all(lows: Lows, column: str) -> Low | None:
-    """Return what a column says of the events of all tables; None where a table has no such."""
+def _numbers_of_all(lows: Lows, column: str) -> Low | None:
+    """Return what a column says of all events; None where a table lacks it or it has texts."""
     if not all(column in of_table for of_table in lows):
         return None
-    return reduce(Low.with_others, (of_table[column] for of_table in lows))
+    low = reduce(Low.with_more, (of_table[column] for of_table in lows))
+    return None if low.text else low
 
 
 # Leading zeros of item ids: noticed, told, and refused where in doubt.
@@ -222,17 +220,16 @@ def note_of_shorter(ids: pl.Series) -> list[str]:
     if padded.is_empty():
         return []
     plain = ids.filter(ids.str.contains("^[1-9][0-9]*$")).unique().sort()
-    bare = without_zeros(padded)
+    bare, digits = without_zeros(padded), padded.str.len_bytes()
     in_both_forms = plain.filter(plain.is_in(bare.implode()))
-    width = int(np.bincount(padded.str.len_bytes().to_numpy()).argmax())
-    whole = padded.filter(padded.str.len_bytes() == width)
-    shorter = plain.filter(plain.str.len_bytes() < width)
+    width = int(np.bincount(digits.to_numpy()).argmax())
+    whole, shorter = padded.filter(digits == width), plain.filter(plain.str.len_bytes() < width)
     total = counted(ids.n_unique(), "item id")
     if not in_both_forms.is_empty():
-        first, are = in_both_forms[0], "is" if len(in_both_forms) == 1 else "are"
+        first = in_both_forms[0]
         what = (
-            f"{len(in_both_forms):,} of {total} {are} also written with leading zeros, such as "
-            f'"{first}" and "{padded.filter(bare == first)[0]}"'
+            f"{len(in_both_forms):,} of {total} {'is' if len(in_both_forms) == 1 else 'are'} also "
+            f'written with leading zeros, such as "{first}" and "{padded.filter(bare == first)[0]}"'
         )
     elif 0 < len(shorter) < len(whole):
         are = "is a shorter number" if len(shorter) == 1 else "are shorter numbers"
@@ -319,56 +316,33 @@ def _repeated(events: Events, starts: Int64, n_kinds: int) -> Int64:
 
 def notes_of(layout: Layout, parts: Sequence[Oddities]) -> list[str]:
     """Return what is odd about a log, and what to do, by the oddities of its parts."""
-    total = sum(part.events for part in parts)
-    return [
-        *_missing(layout, parts, counted(total, "event")),
-        *_repeats(
-            layout,
-            repeated=sum(part.repeated for part in parts),
-            of_day=sum(part.of_day for part in parts),
-            events=total,
-        ),
-    ]
-
-
-def _missing(layout: Layout, parts: Sequence[Oddities], events: str) -> list[str]:
-    """Return a note on ids that are words for nothing, if there are any."""
+    events = sum(part.events for part in parts)
+    total, notes = counted(events, "event"), list[str]()
     phrases, words = list[str](), list[Condition]()
     for role, counts in ((USER, [p.users for p in parts]), (ITEM, [p.items for p in parts])):
-        sums = {word: sum(c.get(word, 0) for c in counts) for word in sorted({*chain(*counts)})}
-        missing = [word for word in sums if sums[word] > 0]
-        for word in missing:
+        sums = sum(map(Counter, counts), Counter[str]())  # without those of 0 events
+        for word in sorted(sums):
             has = "" if phrases else "has "
             phrases.append(f'the {role} "{printable(word)}" {has}{sums[word]:,}')
-        if missing:
-            words.append(Condition(layout.column(role), without=tuple(missing)))
-    if not phrases:
-        return []
-    where = layout.where_with(*words)
-    cure = f"{where} leaves them out" if where else "remove them from the files of the log"
-    listed = " and ".join(filter(None, [", ".join(phrases[:-1]), phrases[-1]]))
-    return [f"of {events} {listed}. If these are missing values, {cure}"]
-
-
-def _repeats(layout: Layout, repeated: int, of_day: int, events: int) -> list[str]:
-    """Return a note on events that are equal, where that is odd.
-
-    Where times are dates, two of an item in one basket are equal. Half of a log, or events of one
-    moment of a day, were more likely written twice.
-    """
-    if of_day == 0 and 2 * repeated < max(events, 1):
-        return []
-    columns = {
-        USER: True,
-        ITEM: True,
-        TIME: all(table.time is not None for table in layout.events),
-        "event type": layout.tells_types,
-        VALUE: layout.has_values,
-    }
-    *most, last = (column for column, is_there in columns.items() if is_there)
-    are = "is equal to another one" if repeated == 1 else "are equal to others"
-    return [
-        f"{repeated:,} of {counted(events, 'event')} {are} (the same {', '.join(most)} and "
-        f"{last}), and each counts. If rows were exported or joined twice, remove the copies from "
-        "the files"
-    ]
+        if sums:
+            words.append(Condition(layout.column(role), without=tuple(sorted(sums))))
+    if phrases:
+        where = layout.where_with(words)
+        cure = f"{where} leaves them out" if where else "remove them from the files of the log"
+        listed = " and ".join(filter(None, [", ".join(phrases[:-1]), phrases[-1]]))
+        notes.append(f"of {total} {listed}. If these are missing values, {cure}")
+    repeated = sum(part.repeated for part in parts)
+    # Where times are dates, two of an item in one basket are equal. Half of a log, or events of
+    # one moment of a day, were more likely written twice.
+    if any(part.of_day for part in parts) or 2 * repeated >= max(events, 1):
+        has_time = all(table.time is not None for table in layout.events)
+        same = [USER, ITEM, *[TIME] * has_time, *["event type"] * layout.tells_types]
+        same += [VALUE] * layout.has_values
+        are = "is equal to another one" if repeated == 1 else "are equal to others"
+        *most, last = same
+        notes.append(
+            f"{repeated:,} of {total} {are} (the same {', '.join(most)} and "
+            f"{last}), and each counts. If rows were exported or joined twice, remove the copies "
+            "from the files"
+        )
+    return notes

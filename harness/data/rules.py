@@ -134,9 +134,7 @@ def value_rule(column: str, where: Sequence[Condition]) -> FieldRule:
     """Return what a column of values must hold."""
     number = as_number(pl.col(column), is_text=True)
     finite = pl.when(number.is_finite()).then(number)
-    old = _condition_on(column, where)
-    kept = replace(old, empty=False) if old.bounds else replace(old, low=0, empty=False)
-    within = _without(kept, where)  # no NaN is, whatever it is written as
+    within = _without_empty(column, where, is_number=True)
     return FieldRule(column, "a number", finite, True, within, _left_out(column, where))
 
 
@@ -151,23 +149,21 @@ def time_rule(
     """Return what a column of times as text must hold."""
     parse = times.from_text(column, time_format, pattern)
     expects = partial(times.expected, time_format, pattern)
-    without_empty = _without_empty(column, where)
-    return FieldRule(column, expects(), parse, required, without_empty, expects=expects)
+    hint = _without_empty(column, where)
+    return FieldRule(column, expects(), parse, required, hint, expects=expects)
 
 
-def _condition_on(column: str, where: Sequence[Condition]) -> Condition:
-    return next((one for one in where if one.column == column), Condition(column))
-
-
-def _without_empty(column: str, where: Sequence[Condition]) -> str:
-    return _without(replace(_condition_on(column, where), filled=True, empty=False), where)
-
-
-def _without(kept: Condition, where: Sequence[Condition]) -> str:
-    return f"; {where_to_write(where, kept)} leaves such rows out"
+def _without_empty(column: str, where: Sequence[Condition], *, is_number: bool = False) -> str:
+    """Return how rows are left out in which nothing stands; NaN is within no bounds of numbers."""
+    kept = next((each for each in where if each.column == column), Condition(column))
+    if is_number:
+        kept = replace(kept, empty=None, low=kept.low if kept.bounds else 0)
+    else:
+        kept = replace(kept, empty=False)
+    return f"; {where_to_write(where, [kept])} leaves such rows out"
 
 
 def _left_out(column: str, where: Sequence[Condition]) -> str:
     """Return how rows are left out whose text is no number, which bounds do not do."""
-    kept = where_to_write(where, Condition(column, ("1", "2.5"))).removesuffix(",")
+    kept = where_to_write(where, [Condition(column, ("1", "2.5"))]).removesuffix(",")
     return f"; fix it, or list the texts of the rows to keep: {kept}"

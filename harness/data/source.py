@@ -181,7 +181,7 @@ class Source:
         kinds = [] if table.kind is None else [table.kind]
         values = [] if table.value is None else [table.value]
         words = [one.column for one in table.where if one.among or one.without]
-        others = [one.column for one in table.where if one.filled or one.bounds]
+        others = [one.column for one in table.where if one.empty is False or one.bounds]
         wanted = Wanted(
             columns=list(dict.fromkeys([*kinds, *values, *words, *others, *table.watched])),
             ids=[table.user, table.item],

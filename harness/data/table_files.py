@@ -138,10 +138,12 @@ class EventReader:
         """
         for number, table in enumerate(self.layout.events):
             for source in sources(table):
-                yield from self.of(number, table, source)
+                yield from self.of_file(number, table, source)
             self.check(number, table)
 
-    def of(self, number: int, table: EventTable, source: Source) -> Iterator[tuple[int, Batch]]:
+    def of_file(
+        self, number: int, table: EventTable, source: Source
+    ) -> Iterator[tuple[int, Batch]]:
         """Yield the events of one file."""
         source.require(table.columns)
         if self.type_columns[number] is None:
@@ -165,7 +167,7 @@ class EventReader:
     def add_low(self, number: int, column: str, more: Low) -> None:
         """Take in what a column of a table says."""
         low = self.lows[number].get(column, Low())
-        self.lows[number][column] = low.with_others(more)
+        self.lows[number][column] = low.with_more(more)
 
     def check(self, number: int, table: EventTable) -> None:
         """Raise DataError where a table that was read has no events, or held-out ones in doubt."""

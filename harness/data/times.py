@@ -19,8 +19,8 @@ PATTERNS = [
 """Ways of writing times that are tried in this order."""
 
 EPOCH_UNITS_US = {"epoch_s": 1_000_000, "epoch_ms": 1_000, "epoch_us": 1}
-_CALENDAR_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
-"""The first microsecond of the year 1, and that behind the last of 9999, since 1970-01-01."""
+_YEAR_1_US, _YEAR_10_000_US = -62_135_596_800_000_000, 253_402_300_800_000_000
+"""Their first microseconds since 1970-01-01."""
 
 _FOUR_DIGITS = 1_000
 """The first year of four digits."""
@@ -85,7 +85,9 @@ def from_text(
     if time_format in EPOCH_UNITS_US:
         scaled = text.cast(pl.Float64, strict=False) * EPOCH_UNITS_US[time_format]
         # Milliseconds read as seconds would be in the year 56,000, and nobody would see it.
-        calendar = pl.when(scaled.is_between(*_CALENDAR_US, closed="left")).then(scaled)
+        calendar = pl.when(scaled.is_between(_YEAR_1_US, _YEAR_10_000_US, closed="left")).then(
+            scaled
+        )
         return calendar.round(0).cast(pl.Int64, strict=False)
     parsed = text.str.to_datetime(format=pattern, strict=False)
     if time_format == "iso":  # the parser takes 20-01-06 for a day of the year 20, and spaces
@@ -105,37 +107,35 @@ def from_dtype(column: str, dtype: pl.DataType) -> pl.Expr:
     return time.cast(pl.Datetime("us")).cast(pl.Int64)
 
 
-def formats_of(value: str) -> list[str]:
-    """Return how a time may be written that is no ISO time; a usual way where that is not known.
+def expected(time_format: str, pattern: str | None = None, value: str = "") -> str:
+    """Return what a value should have looked like, for an error message.
+
+    Where ISO times are expected, it names the formats that read the value, or a usual one.
 
     Examples
     --------
-    >>> formats_of("1/31/2025 00:01"), formats_of("01/02/2025"), formats_of("soon")
-    (['%m/%d/%Y %H:%M'], ['%d/%m/%Y', '%m/%d/%Y'], ['%d.%m.%Y'])
+    >>> expected("iso", value="01/02/2025").partition("another format: ")[2]
+    'time_format = "%d/%m/%Y" or "%m/%d/%Y", or "epoch_s"'
     """
-    if pattern_of("iso", value) is not None:
-        return [PATTERNS[0]]
-    read = pl.DataFrame({"time": [value]}).select(
-        from_text("time", name, name).alias(name) for name in PATTERNS
-    )
-    return [column.name for column in read if column.null_count() == 0] or [PATTERNS[0]]
-
-
-def expected(time_format: str, pattern: str | None = None, value: str = "") -> str:
-    """Return what a value should have looked like, for an error message."""
     if time_format == "iso":
+        texts = pl.DataFrame({"time": [value]})
+        read = texts.select(from_text("time", name, name).alias(name) for name in PATTERNS)
+        fitting = [column.name for column in read if column.null_count() == 0]
+        if not fitting or pattern_of("iso", value) is not None:
+            fitting = PATTERNS[:1]
+        other = " or ".join(f'"{name}"' for name in fitting)
         shown = "" if pattern is None else f" ({pattern}, all written alike)"
-        other = "time_format = " + " or ".join(f'"{name}"' for name in formats_of(value))
-        others = f'if all times have another format: {other}, or "epoch_s"'
-        return f"an ISO time{shown} of a real date; {others}"
-    if time_format in EPOCH_UNITS_US:
-        unit, other = "seconds", 'milliseconds are time_format = "epoch_ms"'
-        if time_format != "epoch_s":
-            unit = "milliseconds" if time_format == "epoch_ms" else "microseconds"
-            other = 'seconds are time_format = "epoch_s"'
-        written = 'times such as 2020-09-16 or 2020-09-16 12:30:00 "iso"'
         return (
-            f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other}, {written}"
+            f"an ISO time{shown} of a real date; if all times have another format: "
+            f'time_format = {other}, or "epoch_s"'
+        )
+    if time_format in EPOCH_UNITS_US:
+        unit = {"epoch_s": "seconds", "epoch_ms": "milliseconds"}.get(time_format, "microseconds")
+        other = "epoch_ms" if time_format == "epoch_s" else "epoch_s"
+        other_unit = "milliseconds" if time_format == "epoch_s" else "seconds"
+        return (
+            f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other_unit} are "
+            f'time_format = "{other}", times such as 2020-09-16 or 2020-09-16 12:30:00 "iso"'
         )
     digits = "; %Y is a year of four digits, %y one of two" if "%Y" in time_format else ""
     return f"a time written as {time_format}{digits}"

@@ -23,7 +23,6 @@ from harness.core.progress import Observer, doing
 from harness.data import loading
 from harness.data.conditions import key
 from harness.data.dataset import DAY_US, Dataset
-from harness.data.faults import faults_of, lenient, misshapen
 from harness.data.layout import Layout, Table
 from harness.data.table_files import sources
 from harness.evaluation import memory
@@ -36,6 +35,7 @@ from harness.init.columns import (
     list_columns,
     names_of,
 )
+from harness.init.faults import faults_of, lenient, misshapen
 from harness.protocol.strays import by_day, strays_of
 from harness.protocol.task import task_on
 

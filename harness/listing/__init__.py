@@ -1,1 +1,1 @@
-"""What there is, as ``harness list`` shows it: metrics, conventions, baselines, checks."""
+"""What there is, as ``harness list`` shows it: metrics, baselines, layouts, checks, data sets."""

@@ -70,13 +70,13 @@ class Strays:
         """Return the condition that leaves them out; empty where no condition can."""
         time = layout.column("time")
         if self.days < self.rest:
-            return layout.where_with(Condition(time, since=self.rest[0] * DAY_US))
-        return layout.where_with(Condition(time, until=(self.rest[1] + 1) * DAY_US - 1))
+            return layout.where_with([Condition(time, since=self.rest[0] * DAY_US)])
+        return layout.where_with([Condition(time, until=(self.rest[1] + 1) * DAY_US - 1)])
 
     def kept(self, layout: Layout) -> str:
         """Return the condition that says that the last events are meant."""
         until = (self.days[1] + 1) * DAY_US - 1
-        return layout.where_with(Condition(layout.column("time"), until=until))
+        return layout.where_with([Condition(layout.column("time"), until=until)])
 
 
 def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]:

@@ -346,7 +346,7 @@ class _Reader(EventReader):
                 if pieces[0].rows > 0:
                     rows = sum(piece.rows for piece in pieces)
                     source = replace(source, first_row=pieces[0].start, n_rows=rows)
-                yield from self.of(number, table, source)
+                yield from self.of_file(number, table, source)
 
 
 def checked(

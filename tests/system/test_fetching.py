@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from unittest.mock import Mock
 
@@ -197,16 +197,6 @@ def test_names_that_lead_elsewhere_are_not_unpacked(place: Place, server: Server
     server.content = zipped(IN_ARCHIVE | evil)
     fill(replace(place, dataset=as_ml_20m(server.url, server.content)))
     assert everything(place.folder.parents[1]) == [f"data/{name}" for name in ALL]
-
-
-def test_a_disk_without_room(place: Place, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    needed = place.dataset.size + sum(place.dataset.files.values())
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=needed - 1))
-    with refusal(DataError, "MB free, and ml-20m needs 0.0 MB", "--out"):
-        fill(place)
-    assert (server.requests, everything(place.folder.parents[1])) == (0, [])
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=needed))
-    fill(place)
 
 
 def test_what_is_broken_off_leaves_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,18 +80,13 @@ def synthesise(
         raise UsageError(f"out: {out} is a file; name a folder")
     shop = _SHOPS[layout]
     market = Market(shop.RULES, **size, seed=seed, progress=progress)
-    with ExitStack() as stack:
-        try:
-            draft = stack.enter_context(scratch_folder(out))
-        except OSError as error:
-            raise UsageError(f"out: cannot make {out}: {error.strerror}") from error
-        try:
+    try:
+        with scratch_folder(out) as draft:
             return _publish(_write(shop.tables(market), draft, compress=gzip), out)
-        except OSError as error:
-            raise UsageError(
-                f"{out}: cannot be written: {error.strerror or error}; free some disk space, or "
-                "name another --out"
-            ) from error
+    except OSError as error:
+        raise UsageError(
+            f"{out}: cannot be written: {error.strerror or error}; fix this, or name another --out"
+        ) from error
 
 
 def _write(tables: Tables, folder: Path, *, compress: bool) -> list[Path]:

@@ -196,9 +196,9 @@ def test_bad_values(tmp_path: Path, row: str, words: Any, events: str, place: st
 def test_hints_on_values_that_are_no_numbers_work(tmp_path: Path, events: str) -> None:
     """Bounds are refused there: the column has to hold numbers, or nothing."""
     keys = {"value": "stars", "events": events, "inferred": False}
-    for text, where, left in (("five", ["1", "4.5"], 2), ("NaN", {"min": 0}, 3)):
+    for text, where, size in (("five", ["1", "4.5"], 2), ("NaN", {"min": 0}, 3)):
         log = f"{LOG}ann,a,2020-01-01,view,{text}\n"
-        assert len(read(tmp_path, log, where={"stars": where}, **keys).events) == left
+        assert len(read(tmp_path, log, where={"stars": where}, **keys).events) == size
     with refusal(DataError, 'found "five"', "list the texts of the rows to keep: where = { stars"):
         read(tmp_path, log.replace("NaN", "five"), where={"stars": {"min": 0}}, **keys)
 

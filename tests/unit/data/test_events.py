@@ -45,8 +45,10 @@ def test_users_may_be_a_list_of_any_length(users: Any, items: list[int], starts:
 
 def of_starts(starts: Iterable[int], times: int = 1) -> Events:
     """Return `log` with the events of each user so many times, and where they begin."""
-    columns = (np.repeat(getattr(log(), name), times) for name in ("user", "item", "time", "kind"))
-    return Events(*columns, starts=np.array(list(starts)) * times)
+    user, item, time, kind = (
+        np.repeat(getattr(log(), name), times) for name in ("user", "item", "time", "kind")
+    )
+    return Events(user, item, time, kind, starts=np.array(list(starts)) * times)
 
 
 @pytest.mark.parametrize("times", [1, 30_000])  # few are found by their places, many are counted
@@ -85,8 +87,8 @@ DAYS = np.array([3, 9, 3, 2, 1])
 def in_order(parts: int, times: Any, users: list[int]) -> Events:
     """Return events in pieces as one, those of each code of a user in the place of `users`."""
     kinds = np.zeros(len(times), np.uint8)
-    cut = [np.array_split(column, parts) for column in (USER, ITEM, times, kinds)]
-    pieces = [Events(*columns) for columns in zip(*cut, strict=True)]
+    user, item, time, kind = (np.array_split(c, parts) for c in (USER, ITEM, times, kinds))
+    pieces = [Events(user[n], item[n], time[n], kind[n]) for n in range(parts)]
     result = merged(pieces, np.array(users, np.int32), np.arange(3, dtype=np.int32), 1)
     assert pieces == []
     return result

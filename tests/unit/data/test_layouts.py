@@ -77,7 +77,7 @@ def test_candidates_are_those_of_the_competition(tmp_path: Path) -> None:
     assert (hm.candidates, ponpare.candidates, hm.notes) == ("catalogue", "shown", ())
     assert ponpare.item_ids.to_list() == ["k1", "k2", "unknown"]
     catalogues: list[Any] = [hm.catalogue, ponpare.catalogue]
-    assert [found.tolist() for found in catalogues] == [[0, 1, 2], [0, 1]]
+    assert [catalogue.tolist() for catalogue in catalogues] == [[0, 1, 2], [0, 1]]
     kion = published(tmp_path, "kion").with_events(where=(Condition("watched_pct", low=10),))
     assert (load(kion).item_ids.to_list(), load(kion).candidates) == (["10"], "train")
 
@@ -143,8 +143,8 @@ def plugged(folder: Path, module: str = SHOP, **data: Any) -> Config:
 def test_a_layout_of_ones_own_is_found_from_anywhere(tmp_path: Path) -> None:
     config = plugged(tmp_path / "shop")
     small.write(tmp_path, {"log.csv": small.LOG})
-    for own in (config, config_.parse(config.resolved(), tmp_path / "other")):
-        assert rows(own.layout()) == rows(log(tmp_path))
+    for each in (config, config_.parse(config.resolved(), tmp_path / "other")):
+        assert rows(each.layout()) == rows(log(tmp_path))
 
 
 SHOPS = {"layout": "shops:Shop", "path": "."}

@@ -35,9 +35,9 @@ def notes(folder: Path, log: str, **data: Any) -> tuple[str, ...]:
     layout = small.config(folder, log=log, data=data).layout()
     with small.in_buckets(4), prepared(layout, kept=False) as made:
         in_buckets = made.shared.notes
-    found = load(layout).notes
-    assert found == in_buckets
-    return found
+    in_memory = load(layout).notes
+    assert in_memory == in_buckets
+    return in_memory
 
 
 @pytest.mark.parametrize("where", [{}, {"item": {"empty": False}, "user": {"not": ["bob"]}}])
@@ -52,8 +52,8 @@ def test_words_for_missing_ids_are_noted_with_what_leaves_them_out(
         "item": {"not": ["N/A", "\\N"]},
         "user": {"not": [*(["bob"] if where else []), "NULL", "nan"]},
     }
-    (told,) = notes(tmp_path, LOG, where=left_out)
-    assert told.startswith("log.csv: 5 of 6 rows left out")
+    (note,) = notes(tmp_path, LOG, where=left_out)
+    assert note.startswith("log.csv: 5 of 6 rows left out")
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,10 @@ MOMENT = "ann,a,2020-01-01T10:00"
 def test_rows_that_stand_twice(
     tmp_path: Path, log: str, data: dict[str, Any], repeated: str, same: str
 ) -> None:
-    found = [note for note in notes(tmp_path, log, **data) if "equal" in note]
+    equals = [note for note in notes(tmp_path, log, **data) if "equal" in note]
     expected = f"{repeated} equal to {'another one' if 'is' in repeated else 'others'} (the same"
-    assert [note.startswith(expected) for note in found] == ([True] if repeated else [])
-    assert all(f" {same}), and each counts. If rows were" in note for note in found)
+    assert [note.startswith(expected) for note in equals] == ([True] if repeated else [])
+    assert all(f" {same}), and each counts. If rows were" in note for note in equals)
 
 
 def test_rows_in_the_order_of_the_file_are_compared_by_value_too(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def where_of(hint: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize(
-    ("column", "values", "told", "left_out"),
+    ("column", "values", "begins", "left_out"),
     [
         ("Quantity", "2 -6 0.5 -1", "of 4 events 2 have", 2),
         ("is_click", "0 1 1", "of 3 events 1 has", 1),
@@ -155,17 +155,17 @@ def where_of(hint: str) -> dict[str, Any]:
     ],
 )
 def test_rows_that_may_be_no_hits_are_noted_with_what_leaves_them_out(
-    tmp_path: Path, form: str, column: str, values: str, told: str, left_out: int | None
+    tmp_path: Path, form: str, column: str, values: str, begins: str, left_out: int | None
 ) -> None:
     log = bought(column, values)
     frame = pl.read_csv(log.encode())
     frame.write_parquet(tmp_path / "log.parquet")
     frame.write_ndjson(tmp_path / "log.jsonl")
     (*_, note) = ("", *notes(tmp_path, log, events=f"log.{form}"))
-    assert bool(note) == bool(told)
-    assert note.startswith(f'{told} 0 or less in column "{column}", and each' if told else "")
+    assert bool(note) == bool(begins)
+    assert note.startswith(f'{begins} 0 or less in column "{column}", and each' if begins else "")
     if left_out is None:
-        assert note.endswith("remove these from the files of the log" if told else "")
+        assert note.endswith("remove these from the files of the log" if begins else "")
         return
     (note,) = notes(tmp_path, log, events=f"log.{form}", where=where_of(note))
     assert note.startswith(f"log.{form}: {left_out} of ")
@@ -214,8 +214,8 @@ def test_held_out_rows_that_may_be_no_hits_are_refused(
     split = {"strategy": "given", "valid": "later.csv"}
 
     def held_out(**data: Any) -> int:
-        found = load(small.config(tmp_path, log=train, split=split, data=data).layout())
-        return int((found.events.kind == 1).sum())
+        loaded = load(small.config(tmp_path, log=train, split=split, data=data).layout())
+        return int((loaded.events.kind == 1).sum())
 
     words = 'later.csv: column "label" holds 0 or less in 1 of 3 events; this may mean that an item'
     with refusal(DataError, words, *cures) as caught:

@@ -89,16 +89,16 @@ def test_text_that_is_named_parquet_is_refused(tmp_path: Path, packed: str) -> N
 
 @pytest.mark.parametrize(("name", "kind"), [("log.parquet", "Parquet"), ("log.jsonl", "JSON li")])
 @pytest.mark.parametrize(
-    "said", [{"separator": ";"}, {"header": ["user", "item", "time"]}, {"encoding": "latin-1"}]
+    "how_text", [{"separator": ";"}, {"header": ["user", "item", "time"]}, {"encoding": "latin-1"}]
 )
 def test_how_text_is_written_is_said_of_text_alone(
-    tmp_path: Path, name: str, kind: str, said: dict[str, Any]
+    tmp_path: Path, name: str, kind: str, how_text: dict[str, Any]
 ) -> None:
-    frame, (key,) = pl.read_csv(TEXT.encode(), try_parse_dates=True), said
+    frame, (key,) = pl.read_csv(TEXT.encode(), try_parse_dates=True), how_text
     write = frame.write_parquet if kind == "Parquet" else frame.write_ndjson
     write(tmp_path / name)
     words = f"{name}: [data] {key} is for text files, but this is {kind}"
-    refused(tmp_path, words, "remove it", events=name, **said)
+    refused(tmp_path, words, "remove it", events=name, **how_text)
     assert rows(log(tmp_path, events=name)) == EVENTS
 
 

@@ -175,7 +175,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
     with refusal(UsageError, "is a file"):
         synthesise("hm", tmp_path / "out", **SMALL)
-    with refusal(UsageError, "cannot make"):
+    with refusal(UsageError, "below: cannot be written: ", "name another --out"):
         synthesise("hm", tmp_path / "out" / "below", **SMALL)
     assert (tmp_path / "out").read_text() == "mine"
 

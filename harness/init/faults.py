@@ -61,10 +61,7 @@ def lenient(table: Table) -> Table:
 def faults_of(table: EventTable) -> Faults:
     """Return all that is wrong with a log; rows that ``where`` leaves out may hold anything.
 
-    Raises
-    ------
-    DataError
-        It cannot be read at all.
+    DataError where it cannot be read at all.
     """
     faults = Faults()
     for source in sources(lenient(table)):
