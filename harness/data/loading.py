@@ -73,7 +73,7 @@ def kept_columns(events: Events, types: Sequence[object]) -> dict[str, npt.NDArr
 
 
 _DESCRIBED = "described"
-_PIECE = 1 << 20
+_PIECE = 1_000_000
 """Events that are put together: memory of small arrays stays with the process."""
 PART_BYTES = 1 << 30
 """Of text, after which a part ends."""
@@ -136,7 +136,9 @@ def in_parts(
     size = read_bytes = 0
 
     def taken() -> CodedRows:
-        columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
+        columns = batches[0]
+        if len(batches) > 1:
+            columns = {name: np.concatenate([b[name] for b in batches]) for name in columns}
         batches.clear()
         return CodedRows(columns, types.met, users.take(), items.take(), first)
 
