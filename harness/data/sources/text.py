@@ -31,7 +31,7 @@ from harness.data.sources.header import (
 )
 from harness.data.to_events import Met, Rows
 from harness.delimited import _delimited, blocks
-from harness.delimited._delimited import Tally, find_byte
+from harness.delimited._delimited import Tally, count_byte, find_byte, odd_bytes
 from harness.delimited.blocks import Block, Reader, in_order
 
 FORMS = {
@@ -174,7 +174,8 @@ def _cut(
     if not is_row.all():
         lines, starts, stops = lines[is_row], starts[is_row], stops[is_row]
     fields = _Fields(block, columns, starts, stops)
-    if block.buffer[: block.size].max(initial=0) > 127:  # beyond ASCII
+    *_, beyond_ascii = odd_bytes(block.buffer, block.size)
+    if beyond_ascii:
         faults += _undecodable(fields, lines)
     fault = min(faults, default=None)
     if fault is not None:
@@ -212,7 +213,7 @@ def _controls(block: Block, lines: Int64) -> list[_Fault]:
     place = find_byte(block.buffer, 0, block.size, _delimited.SUBSTITUTE)
     if place == block.size:
         return []
-    line = int(np.count_nonzero(block.buffer[:place] == block.end))
+    line = count_byte(block.buffer, place, block.end)
     return [_Fault(int(lines[line]), 2, CONTROL)]
 
 
