@@ -155,9 +155,11 @@ def to_events(
     if held is not None and not held.all():
         frame = frame.filter(held)
     wanted = dict(_columns(name, table, frame, rows.as_text is not None, pattern))
-    columns = {key: one for key, one in wanted.items() if isinstance(one, pl.Series)}
+    columns = {key: column for key, column in wanted.items() if isinstance(column, pl.Series)}
     if len(columns) < len(wanted):  # of a block of text there may be nothing to work out
-        rest = frame.select(one.alias(key) for key, one in wanted.items() if key not in columns)
+        rest = frame.select(
+            column.alias(key) for key, column in wanted.items() if key not in columns
+        )
         columns |= rest.to_dict()
     value = columns.get(dataset.VALUE)
     if any(_is_faulty(role, column) for role, column in columns.items()) or (
@@ -201,8 +203,11 @@ def rules_of(table: EventTable, kinds: Kinds, pattern: str | None) -> list[Field
         rules.append(id_rule(table.kind, table.where, expected="an event type"))
     if table.value is not None:
         rules.append(value_rule(table.value, table.where))
-    bounded = (one for one in table.where if one.bounds)
-    return [*rules, *(number_rule(one.column, one.without, table.where) for one in bounded)]
+    bounded = (condition for condition in table.where if condition.bounds)
+    return [
+        *rules,
+        *(number_rule(condition.column, condition.without, table.where) for condition in bounded),
+    ]
 
 
 def _columns(
@@ -307,16 +312,15 @@ def refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
     """Raise DataError where a column is of a type that it cannot have."""
     for column in (table.user, table.item):
         refuse_float_ids(name, column, kinds[column])
-    bounded = [one.column for one in table.where if one.bounds]
+    bounded = [condition.column for condition in table.where if condition.bounds]
     for column in bounded if table.value is None else [table.value, *bounded]:
         kind = kinds[column]
         if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
             raise DataError(f'{name}: column "{column}" holds {in_words(kind)}; expected numbers')
     if table.time is not None and isinstance(kinds[table.time], (pl.List, pl.Array)):
-        lists = [*table.rows, table.time]
         raise DataError(
             f'{name}: column "{table.time}" holds lists; expected times; '
-            f"{rows_key(*lists)} makes one row per element"
+            f"{rows_key(*table.rows, table.time)} makes one row per element"
         )
     kind = pl.Null() if table.kind is None else kinds[table.kind]
     if kind.is_nested() or kind == pl.Binary:

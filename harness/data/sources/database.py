@@ -149,16 +149,14 @@ def _quoted(*names: str) -> str:
 
 def _duckdb_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return the names of all tables and views, and how SQL has them."""
-    found = connection.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() "
-        "WHERE NOT internal AND database_name = current_database() UNION ALL "
-        "SELECT schema_name, view_name FROM duckdb_views() "
-        "WHERE NOT internal AND database_name = current_database() ORDER BY 1, 2"
+    named = connection.execute(
+        "SELECT table_schema, table_name FROM information_schema.tables "
+        "WHERE table_catalog = current_database() ORDER BY 1, 2"
     ).fetchall()
-    plain = {name: _quoted(schema, name) for schema, name in found if schema == "main"}
+    plain = {name: _quoted(schema, name) for schema, name in named if schema == "main"}
     return plain | {
         f"{schema}.{name}": _quoted(schema, name)
-        for schema, name in found
+        for schema, name in named
         if schema != "main" and f"{schema}.{name}" not in plain
     }
 

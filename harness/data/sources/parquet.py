@@ -66,7 +66,7 @@ def _rows(frame: pl.LazyFrame, table: Table, shown: Path, wanted: Wanted) -> Ite
     ids = () if wanted.secret is None else dict.fromkeys(wanted.ids)
     keys = {name: f"\0{name}" for name in ids}
     hashes = [key_of(name).alias(key) for name, key in keys.items()]  # while rows before are coded
-    some = frame.select(*wanted.every, *hashes).slice(wanted.first, wanted.count)
+    some = frame.select([*wanted.every, *hashes]).slice(wanted.first, wanted.count)
     try:
         for batch in some.collect_batches(chunk_size=LIST_ROWS if table.rows else BATCH_ROWS):
             ids_met = {name: Met.of(batch[name], batch[key]) for name, key in keys.items()}

@@ -136,17 +136,19 @@ class _Fields:
     def moments(self, clock: Clock) -> pl.Series:
         """Return a column of times; null of what is none."""
         column, n = self.columns.index(clock.column), len(self.starts)
-        found, unread = np.zeros(n, np.int64), np.ones(n, np.bool_)
+        moments, unread = np.zeros(n, np.int64), np.ones(n, np.bool_)
         if clock.pattern is None or clock.pattern in FORMS:
             form, between = FORMS.get(clock.pattern or "", (_events.NUMBER, " "))
             unit = times.EPOCH_UNITS_US.get(clock.time_format, 1)
             starts, stops = self.starts[:, column], self.stops[:, column]
-            _events.times(self.block.buffer, starts, stops, form, ord(between), unit, found, unread)
-        read = pl.Series(found)
+            buffer = self.block.buffer
+            _events.times(buffer, starts, stops, form, ord(between), unit, moments, unread)
+        read = pl.Series(moments)
         if unread.any():
             rest = np.flatnonzero(unread)
+            expression = times.from_text(clock.column, clock.time_format, clock.pattern)
             texts = pl.DataFrame({clock.column: self.lines(column, rest).texts()})
-            read = read.scatter(rest, texts.select(times.from_text(*clock)).to_series())
+            read = read.scatter(rest, texts.select(expression).to_series())
         return read.cast(pl.Datetime("us"))
 
 
@@ -188,17 +190,17 @@ def _cut(
 
 def _keyed(fields: _Fields, wanted: Wanted, secret: UInt64) -> Rows:
     """Return rows with keys for ids, and with times."""
-    own, ids = {}, {}
+    made, ids = {}, {}
     for name in wanted.ids:
         column = fields.columns.index(name)
         starts, stops = fields.starts[:, column], fields.stops[:, column]
         keys = blocks.keys(fields.block.buffer, starts, stops, secret)
         ids[name] = Met(keys, partial(fields.lines, column))
-        own[name] = pl.Series(starts != stops)
+        made[name] = pl.Series(starts != stops)
     if wanted.clock is not None:
-        own[wanted.clock.column] = fields.moments(wanted.clock)
+        made[wanted.clock.column] = fields.moments(wanted.clock)
     frame = fields.frame(wanted.columns)
-    more = [column.alias(name) for name, column in own.items() if name not in wanted.columns]
+    more = [column.alias(name) for name, column in made.items() if name not in wanted.columns]
     frame = frame.with_columns(more) if wanted.columns else pl.DataFrame(more)
     return Rows(frame, ids=ids, as_text=partial(fields.frame, wanted.every))
 
