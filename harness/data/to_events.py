@@ -51,10 +51,6 @@ class Met(NamedTuple):
         """Return the ids of a column, by what `key_of` gives."""
         return cls(keys.to_numpy(), lambda rows: ids.gather(rows).cast(pl.String))
 
-    def of_rows(self, rows: Int64) -> Met:
-        """Return those of some of the rows."""
-        return Met(self.keys[rows], lambda some: self.texts(rows[some]))
-
 
 def key_of(column: str) -> pl.Expr:
     """Return the key of each of a column's texts, two hashes, as an expression."""
@@ -271,7 +267,9 @@ def _met(ids: pl.Series, keyed: Met | None, kept: Int64 | None) -> Met:
     """Return the ids of the rows that are kept, by the keys of all where there are any."""
     if keyed is None:
         return Met.of(ids, ids.to_frame().select(key_of(ids.name)).to_series())
-    return keyed if kept is None or len(kept) == len(keyed.keys) else keyed.of_rows(kept)
+    if kept is None or len(kept) == len(keyed.keys):
+        return keyed
+    return Met(keyed.keys[kept], lambda rows: keyed.texts(kept[rows]))
 
 
 def _labels(name: object, column: str, kinds: pl.Series) -> tuple[pl.Series, list[str]]:
