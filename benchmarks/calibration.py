@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from harness.core.exact_sum import of_one
 from harness.core.random import mixed
-from harness.core.steps import of_one
 from harness.evaluation.run import run
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable

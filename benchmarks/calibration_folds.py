@@ -29,8 +29,8 @@ from calibration import (
     tables_of,
 )
 
+from harness.core.exact_sum import of_one
 from harness.core.random import mixed
-from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.chance_law import Law, law

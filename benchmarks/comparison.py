@@ -71,7 +71,7 @@ PAIRS = (
     SCORES
     + """
 import polars as pl
-from harness.core.steps import of_one
+from harness.core.exact_sum import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.figures import figures_of

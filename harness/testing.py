@@ -32,8 +32,8 @@ from scipy.sparse import csr_array
 
 from harness.core.arrays import Int32, Ragged
 from harness.core.errors import RecommenderError
+from harness.core.exact_sum import of_parts
 from harness.core.random import Draws, id_hashes
-from harness.core.steps import of_parts
 from harness.data.attributes import notes_on_ids
 from harness.data.attributes import read as read_attributes
 from harness.data.dataset import DAY_US, ID, Dataset, Events

@@ -10,8 +10,8 @@ import tomli_w
 
 from harness import config as config_
 from harness.config import Config
+from harness.core.exact_sum import of_parts
 from harness.core.progress import Observer
-from harness.core.steps import of_parts
 from harness.data import buckets as buckets_
 from harness.data.buckets import prepared
 from harness.evaluation import memory

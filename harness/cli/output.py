@@ -47,11 +47,9 @@ def show_parts(
         case "markdown":
             print("\n\n".join(map(table.markdown, sheets)))
         case "table" if sys.stdout.isatty():
-            from harness.core import terminal  # it takes Rich
-
             for i, sheet in enumerate(sheets):
                 print("\n" if i else "", end="")
-                terminal.print_rich(sheet)
+                table.print_rich(sheet)
         case "table":
             print("\n\n".join(map(table.plain, sheets)))
 
@@ -71,7 +69,7 @@ def fitting(line: str, stream: TextIO, indent: int) -> str:
     """Return a line, broken between words if `stream` is a terminal."""
     if not stream.isatty():
         return line
-    from harness.core.terminal import wrapped  # it takes Rich
+    from harness.core.table import wrapped
 
     return "\n".join(wrapped(line, shutil.get_terminal_size().columns, indent))
 

@@ -21,8 +21,8 @@ from harness.comparison.submissions import (
     rules_of,
 )
 from harness.core.errors import UsageError, counted, printable, suggest
+from harness.core.exact_sum import of_one
 from harness.core.progress import stopwatch
-from harness.core.steps import of_one
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
 from harness.results.record import Evaluation, over_chance
 from harness.results.run import Run

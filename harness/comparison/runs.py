@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from harness.core.errors import DataError, UsageError, counted, listed, suggest
+from harness.core.exact_sum import of_one
 from harness.core.io import exists
 from harness.core.progress import doing
 from harness.core.random import id_hashes
-from harness.core.steps import of_one
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable
 from harness.results.folder import PER_USER, USERS

@@ -13,8 +13,8 @@ from harness.comparison.standings import Board, ComparedSubmissions, Standing, S
 from harness.config import Config
 from harness.core.arrays import Floats
 from harness.core.errors import HarnessError, UsageError, counted, quoted, suggest
+from harness.core.exact_sum import of_one
 from harness.core.random import id_hashes
-from harness.core.steps import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable, user_scores
 from harness.results.folder import is_run

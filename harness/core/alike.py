@@ -148,7 +148,7 @@ class Meanings:
         """Return the first and the last id of each key, and how many there are."""
         ids = self._known.gather(rows[AT])
         ends = pl.min("id").alias(MEANT), pl.max("id").alias(_LAST), pl.len().alias(COUNT)
-        return rows.with_columns(ids.alias("id")).group_by(by).agg(*ends)
+        return rows.with_columns(ids.alias("id")).group_by(by).agg(ends)
 
 
 def damage(ids: pl.Series, known: pl.Series) -> pl.Series:
@@ -169,7 +169,7 @@ def damage(ids: pl.Series, known: pl.Series) -> pl.Series:
         CASE: (_uncased(seen) == _uncased(known_seen)) & (seen != known_seen),
     }
     first = [pl.when(pl.col(name)).then(pl.lit(name)) for name in happened]
-    return pl.DataFrame(happened).select(pl.coalesce(*first, pl.lit(OTHERWISE))).to_series()
+    return pl.DataFrame(happened).select(pl.coalesce([*first, pl.lit(OTHERWISE)])).to_series()
 
 
 def _seen(ids: pl.Series, space: str = " ") -> pl.Series:

@@ -89,11 +89,10 @@ class Entry:
 
     def keep(self, write: Callable[[Path], dict[str, Any]]) -> str | None:
         """Let `write` fill the folder and return notes; return why nothing is kept, else None."""
-        why = self.unsettled
-        if why is not None:
+        if (why := self.unsettled) is not None:
             return why
         with suppress(OSError):
-            if private(self.path.parent):
+            if is_private(self.path.parent, make=True):
                 with scratch_folder(self.path) as target:
                     notes = write(target) | {"files": self.files, "code": own_code()}
                     (target / _META).write_text(json.dumps(notes), encoding="utf-8")
@@ -115,7 +114,7 @@ class Entry:
     def alone(self) -> Iterator[None]:
         """Keep other processes from making the entry meanwhile."""
         lock = self.path.with_name(f"{self.path.name}.making")  # it stays: others have it open
-        with alone(lock) if private(lock) else nullcontext():
+        with alone(lock) if is_private(lock, make=True) else nullcontext():
             yield
 
 
@@ -173,24 +172,18 @@ def settle_seconds() -> float:
     raise UsageError(f'HARNESS_CACHE_SETTLE is "{printable(text)}"; give seconds, 0 or more')
 
 
-def private(path: Path) -> bool:
-    """Make a folder, if need be; return whether only this user can write to it."""
-    if folder() in path.parents and not private(folder()):
-        return False
-    with suppress(OSError):
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return is_private(path)
-
-
-def is_private(path: Path) -> bool:
+def is_private(path: Path, *, make: bool = False) -> bool:
     """Return whether a folder is there, belongs to this user, and only this user can write to it.
 
     Another's entries would be believed: what they hold becomes results. Within the cache that goes
-    for the whole of it, as who can write there can put another folder in the place of one.
+    for the whole of it, as who can write there can put another folder in the place of one. If you
+    ask to `make` it, a folder that is not there is made.
     """
-    if folder() in path.parents and not is_private(folder()):
+    if folder() in path.parents and not is_private(folder(), make=make):
         return False
     try:
+        if make:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = path.stat()
     except OSError:
         return False

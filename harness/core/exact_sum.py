@@ -1,12 +1,16 @@
-"""Sums that no order of their terms changes: whole numbers, or exact and rounded once."""
+"""Sums over users that no order changes: whole numbers, or exact and rounded once.
+
+So the same code serves all users at once, buckets of them on disk, and partitions of a cluster.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -111,6 +115,21 @@ def _added(first: Any, second: Any) -> Any:
     total = longer.copy()
     total[: len(shorter)] += shorter
     return total
+
+
+Part = TypeVar("Part")
+Total: TypeAlias = Callable[[Callable[[Part], Sums]], Sums]
+"""What adds a step, a function of one part of the users, up over all parts."""
+
+
+def of_parts(parts: Callable[[], Iterable[Part]]) -> Total[Part]:
+    """Return what adds up over parts that are at hand one after the other, as often as called."""
+    return lambda step: reduce(add, map(step, parts()), {})
+
+
+def of_one(part: Part) -> Total[Part]:
+    """Return what adds up over a single part, all users."""
+    return lambda step: add({}, step(part))
 
 
 def weight_slices(

@@ -24,7 +24,8 @@ def bytes_of(kinds: Mapping[str, Any]) -> pl.Expr:
 
     A small file may hold a long text in every row, so this is asked before texts are made.
     """
-    return pl.sum_horizontal(pl.lit(0, pl.Int64), *(_cell(*column) for column in kinds.items()))
+    cells = (_cell(name, kind) for name, kind in kinds.items())
+    return pl.sum_horizontal([pl.lit(0, pl.Int64), *cells])
 
 
 def _cell(name: str, kind: Any) -> pl.Expr:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 _LEAST = 1 << 12
 _MOST_FILLED = 0.7
-_HELD = 1 << 22
-"""Bytes of ids that wait to become a column."""
-
 
 _SEEDS = secrets.randbits(64), secrets.randbits(64)
 """Of this process, drawn while it is imported: two threads would draw two pairs."""
@@ -62,28 +59,12 @@ class KeyTable:
         return codes
 
 
-class Lines(NamedTuple):
-    """Texts as UTF-8, each with the byte `end` behind it, which none holds."""
-
-    text: bytes
-    end: int
-
-    def texts(self) -> pl.Series:
-        """Return them; there must be one."""
-        import polars as pl  # slow to import
-
-        whole = pl.Series([str(memoryview(self.text)[:-1], "utf-8")])
-        return whole.str.split(chr(self.end)).explode(empty_as_null=False)
-
-
 class Encoder:
     """Codes 0, 1, 2 … for the ids of columns, and the ids of the codes."""
 
     def __init__(self) -> None:
         self._table = KeyTable()
         self._ids: list[pl.Series] = []
-        self._waiting: list[Lines] = []  # to make a column takes its time
-        self._held = 0
 
     def __len__(self) -> int:
         return len(self._table)
@@ -93,32 +74,20 @@ class Encoder:
         keys = np.column_stack([h.to_numpy() for h in hashes])
         return self.codes_of_keys(keys, ids.gather)
 
-    def codes_of_keys(self, keys: UInt64, texts: Callable[[Int64], pl.Series | Lines]) -> Int32:
+    def codes_of_keys(self, keys: UInt64, texts: Callable[[Int64], pl.Series]) -> Int32:
         """Return the code of each id, (n,), by its key, (n, 2); `texts` has the ids of new rows."""
         known = len(self)
         codes = self._table.codes(keys)
         first = np.empty(len(self) - known, np.int64)
-        if len(first) == 0:
-            return codes
-        _kernels.first_met(codes, known, first)
-        ids = texts(first)
-        if not isinstance(ids, Lines):
-            self._gather()
-            self._ids.append(ids)
-            return codes
-        if self._waiting and self._waiting[0].end != ids.end:
-            self._gather()
-        self._waiting.append(ids)
-        self._held += len(ids.text)
-        if self._held > _HELD:
-            self._gather()
+        if len(first) > 0:
+            _kernels.first_met(codes, known, first)
+            self._ids.append(texts(first))
         return codes
 
     def ids(self) -> pl.Series:
         """Return the id of every code, in code order."""
         import polars as pl  # slow to import
 
-        self._gather()
         return pl.concat(self._ids) if self._ids else pl.Series(dtype=pl.String)
 
     def take(self) -> pl.Series:
@@ -126,10 +95,3 @@ class Encoder:
         taken = self.ids()
         self._ids = []
         return taken
-
-    def _gather(self) -> None:
-        """Make one column of the lines that are waiting; all have the same end."""
-        if self._waiting:
-            text = b"".join(lines.text for lines in self._waiting)
-            self._ids.append(Lines(text, self._waiting[0].end).texts())
-            self._waiting, self._held = [], 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import platform
@@ -314,24 +313,6 @@ def _of_dead(folder: Path, pattern: str) -> Iterator[Path]:
                 is_mine = os.name != "posix" or path.stat().st_uid == os.geteuid()
                 if is_mine and not psutil.pid_exists(int(match["process"])):
                     yield path
-
-
-_FULL = (os.strerror(errno.ENOSPC), "Not enough free space", " requested and ")
-"""What Polars says of a full disk, and NumPy, which gives no number."""
-
-
-@contextmanager
-def told_if_full(folder: Path, more: str) -> Iterator[None]:
-    """Raise DataError where the disk of a folder is full; `more` says what is to be done."""
-    import polars as pl  # slow to import
-
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        full = getattr(error, "errno", None) == errno.ENOSPC
-        if not full and not any(words in str(error) for words in _FULL):
-            raise
-        raise DataError(f"{folder}: the disk is full; {more}") from error
 
 
 @contextmanager

@@ -13,6 +13,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Event, RLock, Thread
 
+from rich.cells import cell_len
+
+from harness.core.table import shortened
+
 _log = logging.getLogger(__name__)
 
 FIRST, AGAIN, PLAIN = 1.0, 0.5, 10.0
@@ -81,8 +85,7 @@ class Line:
         """Draw the line again and again, by the clock."""
         wait, again = (FIRST, AGAIN) if sys.stderr.isatty() else (PLAIN, PLAIN)
         while not self.ended.wait(wait):
-            from rich.cells import cell_len  # noqa: F401 - slow, and not to be waited for
-            from tqdm import tqdm  # noqa: F401
+            from tqdm import tqdm  # noqa: F401 - slow, and not to be waited for
 
             wait = again
             sys.stderr.flush()  # what others have begun to write, before the lock is taken
@@ -104,10 +107,7 @@ class Line:
 
     def _shown(self, width: int | None = None) -> str:
         """Return the line. Where room is short, the bar goes first, then letters of the text."""
-        from rich.cells import cell_len
         from tqdm import tqdm  # slow to import
-
-        from harness.core.terminal import shortened
 
         *outer, stage = self._stages
         elapsed, done = time.perf_counter() - stage.start, min(stage.count, stage.total or math.inf)
@@ -116,18 +116,17 @@ class Line:
             for s in outer  # the one that is being done
         ]
         minutes, rest = divmod(round(elapsed), 60)
-        text = "  ".join([*texts, stage.text])
+        text, bar = "  ".join([*texts, stage.text]), ""
         seconds = f"  {minutes} min {rest} s" if minutes else f"  {rest} s"
-        amount, bar = f"  {done:,.0f}{stage.unit}" if done else "", ""
-        if stage.total:
-            amount = f"  {done:,.0f} of {stage.total:,.0f}{stage.unit}"
+        total = f" of {stage.total:,.0f}" if stage.total else ""
+        amount = f"  {done:,.0f}{total}{stage.unit}" if done or total else ""
         if stage.total and done:
             remaining = elapsed * (stage.total / done - 1)
             amount += f", {tqdm.format_interval(remaining)} left"
         if width is not None:
-            amount = amount if cell_len(seconds + amount) + _TEXT <= width else ""
-            text = shortened([text], max(width - cell_len(seconds + amount), _TEXT))[0]
-            room = width - cell_len(text + seconds + amount)
+            amount = amount if len(seconds + amount) + _TEXT <= width else ""
+            text = shortened([text], max(width - len(seconds + amount), _TEXT))[0]
+            room = width - cell_len(text) - len(seconds + amount)
             if stage.total and room >= _BAR:
                 form = "  {percentage:3.0f} % |{bar}|"
                 bar = tqdm.format_meter(done, stage.total, elapsed, ncols=room, bar_format=form)

@@ -1,4 +1,4 @@
-"""A result as tables: cells with lines above and below, as text, Markdown, LaTeX, HTML or CSV."""
+"""A result as tables: cells with lines above and below, for a terminal, a file or a program."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import csv
 import io
 import json
 import re
+import shutil
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from math import isfinite
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+
+from rich.cells import cell_len, chop_cells  # some letters take two columns
 
 from harness.core.errors import printable
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.text import Text
 Record = TypeVar("Record")
 Kind = Literal["number", "name", "words", "whole"]
 _LATEX = str.maketrans(
@@ -75,17 +82,14 @@ class Sheet:
 
 def plain(sheet: Sheet) -> str:
     """Return the sheet as text for a file or a pipe."""
-    from rich.cells import cell_len  # some letters take two columns
-
-    columns = []
-    for side, cells in zip(sheet.sides, zip(sheet.titles, *sheet.rows, strict=True), strict=True):
-        width = max(map(cell_len, cells))
-        rooms = [" " * (width - cell_len(cell)) for cell in cells]
-        padded = (
-            zip(rooms, cells, strict=True) if side == "right" else zip(cells, rooms, strict=True)
-        )
-        columns.append(map("".join, padded))
-    table = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+    widths = [max(map(cell_len, cells)) for cells in zip(sheet.titles, *sheet.rows, strict=True)]
+    table = []
+    for row in (sheet.titles, *sheet.rows):
+        cells = []
+        for cell, width, side in zip(row, widths, sheet.sides, strict=True):
+            pad = " " * (width - cell_len(cell))
+            cells.append(pad + cell if side == "right" else cell + pad)
+        table.append("  ".join(cells).rstrip())
     return _blocks(sheet.heading, table, sheet.footing)
 
 
@@ -135,14 +139,179 @@ def html(sheet: Sheet) -> str:
         row = (f'<{tag} style="text-align: {side}">{cell}</{tag}>' for side, cell in sides)
         return f"<tr>{''.join(row)}</tr>"
 
-    def lines(part: list[str]) -> list[str]:
-        return [f"<pre>{escape(chr(10).join(part))}</pre>"] if part else []
-
+    heading, footing = (
+        [f"<pre>{escape(chr(10).join(part))}</pre>"] if part else []
+        for part in (sheet.heading, sheet.footing)
+    )
     head = f"<thead>{row(sheet.titles, 'th')}</thead>"
     body = ["<tbody>", *(row(cells, "td") for cells in sheet.rows), "</tbody>"]
-    return "\n".join(
-        [*lines(sheet.heading), "<table>", head, *body, "</table>", *lines(sheet.footing)]
+    return "\n".join([*heading, "<table>", head, *body, "</table>", *footing])
+
+
+_GAP, _INDENT = 2, 7
+_TEXT, _TITLE, _LONGEST_TITLE = 18, 16, 48
+_LABELS = {"BEST": "bold green", "note": "bold yellow"}
+
+
+def print_rich(sheet: Sheet) -> None:
+    """Print the sheet to a terminal, as wide as it is, with every number whole.
+
+    The first word of a line above or below is its label where two spaces follow it.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    width = shutil.get_terminal_size().columns
+    widths = fitted(sheet, width)
+    titles = shortened(sheet.titles, _LONGEST_TITLE)
+    is_name = [column.kind == "name" for column in sheet.columns]
+    names = [row[i] for row in sheet.rows for i in widths if is_name[i]]  # one looks one way
+    short = {
+        i: dict(zip(names, shortened(names, room), strict=True))
+        for i, room in widths.items()
+        if is_name[i]
+    }
+
+    def shown(cell: str, i: int) -> Text:
+        words = reversed(cell.split(", "))  # what a cell says last is its style
+        style = next((sheet.styles[word] for word in words if word in sheet.styles), "")
+        text = short[i][cell] if is_name[i] else cell
+        return Text("\n".join(wrapped(text, widths[i])), style)
+
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for i, room in widths.items():
+        title = "\n".join(wrapped(titles[i], room))
+        table.add_column(Text(title), justify=sheet.sides[i], no_wrap=True)
+    for row in sheet.rows:
+        table.add_row(*(shown(row[i], i) for i in widths))
+    hidden = ", ".join(title for i, title in enumerate(sheet.titles) if i not in widths)
+    note = f"this terminal is too narrow for: {hidden} (--format markdown has all)"
+    notes = [Text(line, "dim") for line in wrapped(note, width)] if hidden else []
+    heading, footing = (
+        [part for line in lines for part in _labelled(line, width)]
+        for lines in (sheet.heading, sheet.footing)
     )
+    console = Console(width=10_000, highlight=False, emoji=False)  # each line fits already
+    blocks: list[list[str | Text | Table]] = [[*heading], [table, *notes], [*footing]]
+    for n, block in enumerate(filter(None, blocks)):
+        for part in [""] * (n > 0) + block:
+            console.print(part)
+
+
+def fitted(sheet: Sheet, width: int) -> dict[int, int]:
+    """Return which columns `width` has room for, and how wide they are.
+
+    Columns that go first go from the left, others from the right, the firm ones last.
+    """
+    full, least = list[int](), list[int]()
+    for column, title, *cells in zip(sheet.columns, sheet.titles, *sheet.rows, strict=True):
+        longest = max(map(cell_len, cells), default=0)
+        full.append(max(cell_len(title), longest))
+        is_text = column.kind in ("name", "words")
+        least.append(min(full[-1], _TEXT if is_text else max(_TITLE, longest)))
+
+    def rank(i: int) -> tuple[bool, bool, int]:
+        column = sheet.columns[i]
+        return column.first_out, not column.firm, -i if column.first_out else i
+
+    widths = dict(enumerate(least))
+    while len(widths) > 1 and sum(widths.values()) + _GAP * (len(widths) - 1) > width:
+        del widths[max([*widths][1:], key=rank)]
+    while short := [i for i, room in widths.items() if room < full[i]]:
+        if sum(widths.values()) + _GAP * (len(widths) - 1) + len(short) > width:
+            break
+        widths |= {i: widths[i] + 1 for i in short}
+    return widths
+
+
+def _labelled(line: str, width: int) -> list[Text]:
+    """Return a line broken where the terminal ends; what follows stands below what is labelled."""
+    from rich.text import Text
+
+    label, gap, rest = line.partition("  ")
+    indent = len(line) - len(rest.lstrip()) if gap else 0
+    parts = [Text(part) for part in wrapped(line, width, min(indent, _INDENT))]
+    if gap:
+        parts[0].stylize(_LABELS.get(label, "bold"), 0, len(label))
+    return parts
+
+
+_ATOM = re.compile(r"(?<![\w.])\d{1,6}(?:[.,]\d{1,9})*(?!\w)|.")
+"""A number alone, no part of an id; or a letter."""
+
+
+def shortened(texts: Sequence[str], width: int) -> list[str]:
+    """Return texts of at most `width` columns, cut in the middle but never within a number.
+
+    Both ends stay, half of the room each. Texts that would look alike show where they differ; they
+    stay whole if they would still look alike.
+
+    >>> shortened(["item kNN, BM25", "item kNN, tf-idf", "ALS"], 11)
+    ['item…BM25', 'item…f-idf', 'ALS']
+    >>> shortened(["popular, 7 days of train", "popular, 14 days of train"], 14)
+    ['popula…7 days…', 'popula…14 day…']
+    """
+    half = (width - 1) // 2
+    atoms = {text: _ATOM.findall(text) for text in texts}
+
+    def cut(text: str) -> str:
+        if cell_len(text) <= width:
+            return text
+        tail = _first(atoms[text][::-1], width - half - 1)[::-1]
+        return f"{''.join(_first(atoms[text], half)).rstrip()}…{''.join(tail).lstrip()}"
+
+    def difference(text: str, alike: list[str]) -> str:
+        head = _first(atoms[text], half)
+        shared = (commonprefix([atoms[text], atoms[other]]) for other in alike)  # noqa: RUF071
+        start = max(map(len, shared))
+        words = [i + 1 for i, atom in enumerate(atoms[text][:start]) if atom == " "]
+        start = max([*words[-1:], start - 3, len(head)])
+        first = "".join(head).rstrip()
+        middle = _first(atoms[text][start:], width - cell_len(first) - 2)
+        return f"{first}…{''.join(middle).rstrip()}…"
+
+    cuts = {text: cut(text) for text in atoms}
+    short = dict(cuts)
+    for text, form in cuts.items():
+        if alike := [other for other in atoms if other != text and cuts[other] == form]:
+            short[text] = difference(text, alike)
+    times = Counter(short.values())
+    return [short[text] if times[short[text]] == 1 else text for text in texts]
+
+
+def _first(atoms: Sequence[str], width: int) -> list[str]:
+    """Return as many letters and numbers as `width` columns have room for."""
+    ends = accumulate(map(cell_len, atoms))
+    return [atom for atom, end in zip(atoms, ends, strict=True) if end <= width]
+
+
+_TIED = re.compile(r" (?=[…×%])|(?<=[…×±]) |(?<=\d) (?=[a-z])")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_PART = re.compile(r"\d[\d.,]*|[A-Z]?[a-z]+[(=/,_]?|.")
+"""What a long word may end behind: a number, a word within it with its sign, or else a letter."""
+
+
+def wrapped(line: str, width: int, indent: int = 0) -> list[str]:
+    """Return lines of at most `width` columns, all but the first indented.
+
+    They end between words, but never within an interval or before a unit; a word that is wider
+    than a line is broken.
+
+    >>> wrapped("MAP@12 0.0502 (0.0409 … 0.0618), 12.9 × chance", 20, 2)
+    ['MAP@12 0.0502', '  (0.0409 … 0.0618),', '  12.9 × chance']
+    """
+    width = max(width, indent + 4)
+    lines = [""]
+    for word in re.findall(r" *[^ ]+ *", _TIED.sub(_NO_BREAK, line.rstrip())):
+        parts = [word]
+        if cell_len(word.strip()) > width - indent:
+            parts = [piece for p in _PART.findall(word) for piece in chop_cells(p, width - indent)]
+        for part in parts:
+            if lines[-1].strip() and cell_len(lines[-1] + part.rstrip()) > width:
+                lines.append(" " * indent)
+            lines[-1] += part
+    return [line.rstrip().replace(_NO_BREAK, " ") for line in lines]
 
 
 MISSING = "–"

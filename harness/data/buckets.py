@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import tempfile
 from collections import deque
@@ -20,7 +21,7 @@ import polars as pl
 from harness.core import cache
 from harness.core.arrays import Int32
 from harness.core.errors import DataError, printable
-from harness.core.io import temporary_folder, told_if_full
+from harness.core.io import temporary_folder
 from harness.core.random import LEAVES
 from harness.data import dataset, loading, parts
 from harness.data.dataset import Dataset, Events, events_of, no_events
@@ -169,6 +170,10 @@ def _kept(entry: cache.Entry, layout: Layout, progress: Callable[[int], object])
     return made
 
 
+_FULL = re.compile("(?i)no space left|not enough (free )?space| requested and ")
+"""What systems and Polars say of a full disk, and NumPy."""
+
+
 def _write_or_tell(
     layout: Layout, folder: Path, progress: Callable[[int], object], variable: str
 ) -> None:
@@ -182,9 +187,12 @@ def _write_or_tell(
     if free < needed:
         raise DataError(f"{place}: the disk has {_size(free)} free; {says}")
     try:
-        with told_if_full(place, says):
-            write(layout, folder, progress)
-    except OSError as error:
+        write(layout, folder, progress)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        if _FULL.search(str(error)):
+            raise DataError(f"{place}: the disk is full; {says}") from error
+        if not isinstance(error, OSError):
+            raise
         why = error.strerror or error
         cure = "run the command again, and do not touch the folder meanwhile"
         raise DataError(f"{place}: cannot write buckets there: {why}; {cure}") from error

@@ -13,7 +13,7 @@ import polars as pl
 
 from harness.core.arrays import Floats, Int64, UInt64
 from harness.core.errors import DataError
-from harness.core.ids import Lines, hashes_of
+from harness.core.ids import hashes_of
 from harness.data import dataset, times
 from harness.data.conditions import all_hold, as_number
 from harness.data.layout import EventTable
@@ -44,7 +44,7 @@ class Met(NamedTuple):
     """
 
     keys: UInt64
-    texts: Callable[[Int64], pl.Series | Lines]
+    texts: Callable[[Int64], pl.Series]
 
     @classmethod
     def of(cls, ids: pl.Series, keys: pl.Series) -> Met:

@@ -12,7 +12,7 @@ import polars as pl
 
 from harness.config import Config, ModelConfig
 from harness.core.errors import counted
-from harness.core.steps import Total
+from harness.core.exact_sum import Total
 from harness.data.dataset import Dataset
 from harness.evaluation.fold import Fold
 from harness.evaluation.part import EvaluatedPart, describing, set_values

@@ -21,8 +21,8 @@ from harness.config import Config, GivenSplit, TimeSplit
 from harness.config.paths import paths_of
 from harness.core.alike import AT, FORM, Forms
 from harness.core.errors import DataError, UsageError, counted, visible
+from harness.core.exact_sum import of_one
 from harness.core.progress import Observer
-from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.naming import parts_of
 from harness.evaluation.assemble import best_first, few_users, figures_by

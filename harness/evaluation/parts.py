@@ -21,9 +21,8 @@ import polars as pl
 from harness.config import Config, ModelConfig
 from harness.core.arrays import Int64
 from harness.core.errors import UsageError, counted
-from harness.core.exact_sum import Sums
+from harness.core.exact_sum import Sums, of_parts
 from harness.core.progress import Observer, doing
-from harness.core.steps import of_parts
 from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
 from harness.evaluation import memory

@@ -15,9 +15,8 @@ import numpy as np
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.core.arrays import Int32, Int64
 from harness.core.errors import RecommenderError, counted
-from harness.core.exact_sum import Largest, Sums
+from harness.core.exact_sum import Largest, Sums, Total
 from harness.core.progress import Observer
-from harness.core.steps import Total
 from harness.data.dataset import Dataset
 from harness.evaluation.answers import Answers, ask
 from harness.evaluation.fold import Failures, Fold, Models

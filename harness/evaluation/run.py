@@ -14,8 +14,8 @@ from typing import Any
 
 from harness.config import Config
 from harness.core.errors import printable
+from harness.core.exact_sum import of_one
 from harness.core.progress import Observer, shown
-from harness.core.steps import of_one
 from harness.core.workers import Workers
 from harness.evaluation import memory as memory_needs
 from harness.evaluation.assemble import assemble

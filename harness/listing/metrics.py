@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness.core.table import Column, Sheet
+from harness.core.table import Column, Sheet, wrapped
 from harness.metrics import DEFINITIONS, Better, Cut, Definition
 from harness.metrics.conventions import CONVENTIONS, EXAMPLE
 
@@ -160,8 +160,6 @@ def conventions_text(width: int) -> str:
 
 def _wrapped(width: int, facts: dict[str, list[str]]) -> str:
     """Return every name with its facts beside it, lines no longer than `width`."""
-    from harness.core.terminal import wrapped  # slow to import
-
     edge = max(map(len, facts)) + 2
     parts = []
     for name, lines in facts.items():

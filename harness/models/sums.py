@@ -19,8 +19,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from harness.core.exact_sum import Sums
-from harness.core.steps import Total, of_one
+from harness.core.exact_sum import Sums, Total, of_one
 from harness.data.dataset import no_events
 from harness.models.base import Train
 

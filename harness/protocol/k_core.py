@@ -10,8 +10,7 @@ import numpy as np
 
 from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
-from harness.core.exact_sum import Largest, Sums
-from harness.core.steps import Total, of_one
+from harness.core.exact_sum import Largest, Sums, Total, of_one
 from harness.data import _events
 from harness.data.dataset import Dataset, Events
 from harness.protocol.evaluation_set import CORE, LOG

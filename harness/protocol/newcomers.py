@@ -18,9 +18,8 @@ import polars as pl
 from harness.core.alike import AT, FORM, HEAD, KEPT, LENGTH, MEANT, Forms, Meanings
 from harness.core.arrays import Bool, Int64
 from harness.core.errors import counted, visible
-from harness.core.exact_sum import Sums
+from harness.core.exact_sum import Sums, Total
 from harness.core.random import id_hashes
-from harness.core.steps import Total
 from harness.data.dataset import Dataset, Events
 
 if TYPE_CHECKING:

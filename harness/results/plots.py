@@ -15,8 +15,7 @@ from warnings import catch_warnings, filterwarnings
 import numpy as np
 
 from harness.core.errors import UsageError, printable, suggest
-from harness.core.table import percent
-from harness.core.terminal import shortened
+from harness.core.table import percent, shortened
 from harness.results import wording
 from harness.results.record import RunRecord
 from harness.stats.pairwise import OPPOSITE

@@ -60,7 +60,7 @@ class Verdicts:
     the standard deviation is √(2 · 1/4)/2, so z = 0.707, which normal tails reach in 48 %.
 
     >>> from types import SimpleNamespace
-    >>> from harness.core.steps import of_one
+    >>> from harness.core.exact_sum import of_one
     >>> from harness.metrics import parse
     >>> from harness.metrics.scores import ScoreTable
     >>> from harness.stats.chance_law import Law

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Floats, Int32
-from harness.core.exact_sum import Exact, Largest, Sums
+from harness.core.exact_sum import Exact, Largest, Sums, of_one
 from harness.core.random import generator, id_hashes
-from harness.core.steps import of_one
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats import intervals, resampling

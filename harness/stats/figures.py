@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.core.exact_sum import Sums
+from harness.core.exact_sum import Sums, Total
 from harness.core.progress import doing
-from harness.core.steps import Total
 from harness.metrics import Metric
 from harness.stats.chance import Verdict, Verdicts
 from harness.stats.estimates import Estimates, ModelEstimate, keys_of

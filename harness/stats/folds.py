@@ -21,8 +21,7 @@ import numpy as np
 import polars as pl
 
 from harness.core.arrays import Floats, Int64, UInt64
-from harness.core.exact_sum import Exact, Sums
-from harness.core.steps import Total
+from harness.core.exact_sum import Exact, Sums, Total
 from harness.metrics import Metric
 from harness.metrics.scores import ScoreTable, mean, over_repeats
 from harness.stats.chance_law import Law
@@ -184,7 +183,7 @@ def folded(folds: Folds, part: Part, laws: Sequence[Law] | None = None) -> Score
     scores the first counts 2 / (2 · 1), those of the second fold 2 / (2 · 2).
 
     >>> from harness.core.random import id_hashes
-    >>> from harness.core.steps import of_one
+    >>> from harness.core.exact_sum import of_one
     >>> from harness.metrics import parse
     >>> def fold(*scores):
     ...     ids = pl.Series(["ann", "bob"][: len(scores)])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.core.errors import counted, printable, suggest
 from harness.core.io import as_argument, exists, free_beside
-from harness.core.table import Column, Sheet, Shown
+from harness.core.table import Column, Sheet, Shown, wrapped
 from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import NAMES, Format
 from harness.submission.rules import RULES
@@ -299,8 +299,6 @@ def mended(found: Validation, fixed: Fixed, left: Validation) -> str:
 def _wrapped(line: str, width: int | None) -> list[str]:
     if width is None:
         return [line]
-    from harness.core.terminal import wrapped  # slow to import
-
     return wrapped(line, max(width, _LEAST))
 
 

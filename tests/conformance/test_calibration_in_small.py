@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from conftest import hashes
 
-from harness.core.steps import of_one
+from harness.core.exact_sum import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.figures import figures_of

@@ -16,8 +16,7 @@ from conftest import COMMAND, Cli
 from rich.cells import cell_len
 
 from harness.core import table
-from harness.core.table import Column, Sheet
-from harness.core.terminal import print_rich
+from harness.core.table import Column, Sheet, print_rich
 from harness.data.datasets import DATASETS
 
 WIDTHS = 60, 80, 120

@@ -13,7 +13,6 @@ import polars as pl
 
 from harness.core.arrays import Int64, UInt64
 from harness.core.errors import DataError, counted
-from harness.core.ids import Lines
 from harness.data import _events, times
 from harness.data.layout import Table
 from harness.data.rules import nulled
@@ -111,14 +110,22 @@ class _Fields:
     starts: Int64
     stops: Int64
 
-    def lines(self, column: int, rows: Int64 | slice = slice(None)) -> Lines:
-        """Return fields of a column as bytes, each with what ends a line behind it."""
+    def lines(self, column: int, rows: Int64 | slice = slice(None)) -> bytes:
+        """Return fields of a column, each with what ends a line behind it."""
         return self._gathered(self.starts[rows, column], self.stops[rows, column])
 
-    def _gathered(self, starts: Int64, stops: Int64) -> Lines:
+    def _gathered(self, starts: Int64, stops: Int64) -> bytes:
         out = np.empty(int((stops - starts).sum()) + len(starts), np.uint8)
         _delimited.gather(self.block.buffer, starts, stops, self.block.end, out)
-        return Lines(out.tobytes(), self.block.end)
+        return out.tobytes()
+
+    def texts(self, column: int, rows: Int64) -> pl.Series:
+        """Return fields of a column, of one row or more."""
+        return self._texts(self.lines(column, rows))
+
+    def _texts(self, lines: bytes) -> pl.Series:
+        whole = pl.Series([str(memoryview(lines)[:-1], "utf-8")])
+        return whole.str.split(chr(self.block.end)).explode(empty_as_null=False)
 
     def frame(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns as text, null where nothing stands.
@@ -129,7 +136,7 @@ class _Fields:
         if n == 0 or not places:
             return pl.DataFrame(schema=dict.fromkeys(columns, pl.String()))
         starts, stops = (np.ravel(each[:, places], "F") for each in (self.starts, self.stops))
-        every = nulled(self._gathered(starts, stops).texts())
+        every = nulled(self._texts(self._gathered(starts, stops)))
         texts = (every.slice(start, n) for start in range(0, len(every), n))
         return pl.DataFrame(dict(zip(columns, texts, strict=True)))
 
@@ -147,7 +154,7 @@ class _Fields:
         if unread.any():
             rest = np.flatnonzero(unread)
             expression = times.from_text(clock.column, clock.time_format, clock.pattern)
-            texts = pl.DataFrame({clock.column: self.lines(column, rest).texts()})
+            texts = pl.DataFrame({clock.column: self.texts(column, rest)})
             read = read.scatter(rest, texts.select(expression).to_series())
         return read.cast(pl.Datetime("us"))
 
@@ -195,7 +202,7 @@ def _keyed(fields: _Fields, wanted: Wanted, secret: UInt64) -> Rows:
         column = fields.columns.index(name)
         starts, stops = fields.starts[:, column], fields.stops[:, column]
         keys = blocks.keys(fields.block.buffer, starts, stops, secret)
-        ids[name] = Met(keys, partial(fields.lines, column))
+        ids[name] = Met(keys, partial(fields.texts, column))
         made[name] = pl.Series(starts != stops)
     if wanted.clock is not None:
         made[wanted.clock.column] = fields.moments(wanted.clock)
@@ -239,7 +246,7 @@ def _undecodable(fields: _Fields, lines: Int64) -> list[_Fault]:
     """Return the first line with a field of each column that is no UTF-8."""
     faults = []
     for column in range(len(fields.columns)):
-        text = fields.lines(column).text
+        text = fields.lines(column)
         try:
             text.decode()
         except UnicodeDecodeError as error:

@@ -10,8 +10,19 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from harness.core.table import Column, Sheet, as_csv, html, latex, markdown, plain
-from harness.core.terminal import fitted, print_rich, shortened, wrapped
+from harness.core.table import (
+    Column,
+    Sheet,
+    as_csv,
+    fitted,
+    html,
+    latex,
+    markdown,
+    plain,
+    print_rich,
+    shortened,
+    wrapped,
+)
 
 
 def columns(*titles: str, **keys: str) -> list[Column[str]]:

@@ -12,8 +12,8 @@ from counting import COUNTING, fill
 
 from harness import testing
 from harness.core.errors import HarnessError, UsageError
+from harness.core.exact_sum import of_parts
 from harness.core.random import Draws, id_hashes
-from harness.core.steps import of_parts
 from harness.evaluation.build import Factories
 from harness.models import guard
 from harness.models.sums import fit_all, without_events

@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 
 from baselines.popular import Popular
 from harness.core.errors import RecommenderError, UsageError
-from harness.core.exact_sum import Sums
-from harness.core.steps import of_parts
+from harness.core.exact_sum import Sums, of_parts
 from harness.models import guard
 from harness.models.base import Train
 from harness.models.sums import FromSums, Steps, fit_all, fits_in_parts, without_events

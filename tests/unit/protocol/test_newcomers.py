@@ -7,7 +7,7 @@ import pytest
 from few_events import dataset
 
 from harness.config import GivenSplit
-from harness.core.steps import of_parts
+from harness.core.exact_sum import of_parts
 from harness.protocol.newcomers import Newcomers, Sides, newcomers, newcomers_of_parts, odd_keys
 from harness.protocol.split import split
 

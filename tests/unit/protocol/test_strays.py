@@ -13,7 +13,7 @@ from few_events import DAY, dataset
 
 from harness import config as config_
 from harness.core.errors import DataError
-from harness.core.steps import of_parts
+from harness.core.exact_sum import of_parts
 from harness.data.buckets import prepared
 from harness.evaluation.plan import plan_of
 from harness.protocol.strays import Strays, by_day, strays_of

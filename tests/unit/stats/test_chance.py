@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.core.steps import of_one
+from harness.core.exact_sum import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.chance import Verdict, Verdicts

@@ -5,7 +5,7 @@ import pytest
 from conftest import hashes
 
 from harness.core.arrays import Floats
-from harness.core.steps import of_one
+from harness.core.exact_sum import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.estimates import Estimates, ModelEstimate, estimate, keys_of, of_set

@@ -11,8 +11,8 @@ from conftest import exactly
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.core.exact_sum import of_one, of_parts
 from harness.core.random import id_hashes
-from harness.core.steps import of_one, of_parts
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats import folds as module

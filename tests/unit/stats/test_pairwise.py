@@ -9,7 +9,7 @@ from conftest import hashes, refusal
 from scipy import stats
 
 from harness.core.errors import UsageError
-from harness.core.steps import of_one
+from harness.core.exact_sum import of_one
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable
 from harness.results.wording import compared_headline

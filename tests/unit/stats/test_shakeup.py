@@ -8,7 +8,7 @@ import pytest
 from conftest import hashes
 
 from harness.core.errors import UsageError
-from harness.core.steps import of_one
+from harness.core.exact_sum import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.figures import results_of

@@ -9,7 +9,7 @@ from conftest import hashes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core.steps import of_one
+from harness.core.exact_sum import of_one
 from harness.metrics import parse
 from harness.metrics.scores import ScoreTable
 from harness.stats.figures import results_of
