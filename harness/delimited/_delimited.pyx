@@ -86,6 +86,35 @@ def behind_last(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, ui
     return at if at > start else 0
 
 
+def odd_bytes(const uint8_t[::1] buffer, Py_ssize_t size):
+    """Return whether one of the first bytes is a return, is NUL, and is beyond ASCII."""
+    cdef Py_ssize_t at
+    cdef uint8_t returns = 0, nuls = 0, every = 0
+    cdef const uint8_t* text = &buffer[0]
+    check(buffer, 0, size)
+    with nogil:
+        for at in range(size):
+            returns |= text[at] == RETURN
+            nuls |= text[at] == 0
+            every |= text[at]
+    return returns > 0, nuls > 0, every > 127
+
+
+def count_byte(const uint8_t[::1] buffer, Py_ssize_t size, uint8_t wanted):
+    """Return how many of the first bytes are `wanted`."""
+    cdef Py_ssize_t part, at, count = 0
+    cdef uint8_t few  # so that many are compared at once
+    cdef const uint8_t* text = &buffer[0]
+    check(buffer, 0, size)
+    with nogil:
+        for part in range(0, size, 128):
+            few = 0
+            for at in range(part, min(part + 128, size)):
+                few += text[at] == wanted
+            count += few
+    return count
+
+
 def keys(
     const uint8_t[::1] buffer,
     const int64_t[:] starts,
