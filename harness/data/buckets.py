@@ -165,8 +165,8 @@ def _kept(entry: cache.Entry, layout: Layout, progress: Callable[[int], object])
         if made is None and entry.keep(write) is None and cache.is_private(entry.path.parent):
             made = Buckets.opened(entry.path, layout)
     if made is None:
-        told = "%s: cannot be used; buckets go to %s, and harness does not keep them"
-        _log.warning(told, printable(str(entry.path.parent)), tempfile.gettempdir())
+        says = "%s: cannot be used; buckets go to %s, and harness does not keep them"
+        _log.warning(says, printable(str(entry.path.parent)), tempfile.gettempdir())
     return made
 
 
@@ -180,17 +180,17 @@ def _write_or_tell(
     """Write the buckets; raise DataError where the disk is too small, before that or meanwhile."""
     needed, place = estimated_rows(layout) * _BYTES_A_ROW, folder.parent
     free = shutil.disk_usage(place).free
-    told = (
+    says = (
         f"the buckets of users need about {_size(needed)}; free some disk space, or name a "
         f"folder on another disk: {variable}=FOLDER harness run …"
     )
     if free < needed:
-        raise DataError(f"{place}: the disk has {_size(free)} free; {told}")
+        raise DataError(f"{place}: the disk has {_size(free)} free; {says}")
     try:
         write(layout, folder, progress)
     except (OSError, pl.exceptions.PolarsError) as error:
         if _FULL.search(str(error)):
-            raise DataError(f"{place}: the disk is full; {told}") from error
+            raise DataError(f"{place}: the disk is full; {says}") from error
         if not isinstance(error, OSError):
             raise
         why = error.strerror or error
@@ -232,7 +232,7 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> No
     _write_frame(folder / _ITEMS, items.frame())
     lows, highs = zip(*(part.span for part in written), strict=True)
     facts = {
-        "events": [one.events for one in odd],
+        "events": [bucket.events for bucket in odd],
         "span": (min(lows), max(highs)),
         "notes": (*notes, *items.notes, *notes_of(layout, odd)),
         "types": types,

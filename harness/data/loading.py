@@ -73,7 +73,7 @@ def kept_columns(events: Events, types: Sequence[object]) -> dict[str, npt.NDArr
 
 
 _DESCRIBED = "described"
-_PIECE = 1 << 20
+_PIECE = 1_000_000
 """Events that are put together: memory of small arrays stays with the process."""
 PART_BYTES = 1 << 30
 """Of text, after which a part ends."""
@@ -101,10 +101,10 @@ def items_of(
         notes += note_of_shorter(met)
     if layout.items is not None and described is not None:
         notes += attributes.notes_on_ids(layout.items, "items", described, met)
-    ids, at = index_of(met, described)
+    ids, place = index_of(met, described)
     shown_from = times_of(layout.items, frame, ids, described)
     is_described = None if described is None else ids.is_in(described.implode()).to_numpy()
-    return Items(ids, is_described, shown_from, tuple(notes)), at
+    return Items(ids, is_described, shown_from, tuple(notes)), place
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,9 @@ def in_parts(
     size = read_bytes = 0
 
     def taken() -> CodedRows:
-        columns = {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
+        columns = batches[0]
+        if len(batches) > 1:
+            columns = {name: np.concatenate([b[name] for b in batches]) for name in columns}
         batches.clear()
         return CodedRows(columns, list(types), users.take(), items.take(), first)
 
@@ -198,16 +200,16 @@ def dataset_of(
 ) -> Dataset:
     """Return the data set of users and their events, by default none, and the items of all."""
     if any(table.kind is not None for table in layout.events):
-        told = f"{TYPES}{', '.join(map(quoted, dict.fromkeys(of.name for of in types)))}"
-        notes = list(dict.fromkeys([*notes, told]))  # what is kept has it already
+        note = f"{TYPES}{', '.join(map(quoted, dict.fromkeys(type.name for type in types)))}"
+        notes = list(dict.fromkeys([*notes, note]))  # what is kept has it already
     described = items.described
     return Dataset(
         layout=layout.name,
         user_ids=pl.Series(dataset.ID, [], pl.String) if user_ids is None else user_ids,
         item_ids=items.ids,
         events=no_events() if events is None else events,
-        kinds=tuple(of.name for of in types),
-        valid_kinds=tuple(code for code, of in enumerate(types) if of.valid),
+        kinds=tuple(type.name for type in types),
+        valid_kinds=tuple(code for code, type in enumerate(types) if type.valid),
         candidates=layout.candidates,
         has_time=all(table.time is not None for table in layout.events),
         catalogue=None if described is None else np.flatnonzero(described).astype(np.int32),
@@ -254,9 +256,9 @@ def times_of(
 
 def times_at(ids: pl.Series, times: pl.Series, index: pl.Series) -> Int64:
     """Return the time of each of the sorted ids `index`, by those of `ids`, none twice."""
-    place, found = positions(ids, index), np.full(len(index), NO_TIME, np.int64)
-    found[place[place >= 0]] = times.fill_null(NO_TIME).to_numpy()[place >= 0]
-    return found
+    place, found_times = positions(ids, index), np.full(len(index), NO_TIME, np.int64)
+    found_times[place[place >= 0]] = times.fill_null(NO_TIME).to_numpy()[place >= 0]
+    return found_times
 
 
 def sorted_ids(ids: pl.Series) -> tuple[pl.Series, Int32]:
@@ -306,9 +308,9 @@ def cached(
     for it.
     """
     entry = cache.entry(layout, files(layout))
-    found = entry.read(lambda folder, notes: _dataset(folder, layout, notes))
-    if found is not None:
-        return found, True
+    data = entry.read(lambda folder, notes: _dataset(folder, layout, notes))
+    if data is not None:
+        return data, True
     read = load(layout, progress)
     if entry.unsettled is None:
         background.submit(entry.keep, lambda folder: _write(read, folder))

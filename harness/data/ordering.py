@@ -182,17 +182,11 @@ def _sorted_by_columns(
     batches: Sequence[Events], users: Int32, items: Int32, values: Floats
 ) -> Events:
     frames = []
-    for b in batches:
-        columns: dict[str, npt.NDArray[Any] | None] = {
-            USER: users[b.user],
-            TIME: b.time,
-            ITEM: items[b.item],
-            KIND: b.kind,
-            ROW: b.row,
-            VALUE: b.value,
-        }
-        there = {name: column for name, column in columns.items() if column is not None}
-        frames.append(pl.DataFrame(there))
+    for batch in batches:
+        columns = {USER: users[batch.user], TIME: batch.time, ITEM: items[batch.item]}
+        more = {KIND: batch.kind, ROW: batch.row, VALUE: batch.value}
+        columns |= {name: column for name, column in more.items() if column is not None}
+        frames.append(pl.DataFrame(columns))
     frame = pl.concat(frames)
     ordered = {column.name: column.to_numpy() for column in frame.sort(frame.columns)}
     if VALUE in ordered:

@@ -33,38 +33,22 @@ def write(
     layout: Layout, folder: Path, progress: Callable[[int], object]
 ) -> tuple[list[LogPart], list[str]]:
     """Write all rows of a log into a folder, in parts; return these, and what was left out."""
-    writer, reader = _Writer(folder), EventReader(layout, progress)
-    with ThreadPoolExecutor(1) as pool:  # which writes a part while the next one is read
-        waiting: Future[None] | None = None
-        for rows in in_parts(layout, reader, PART_ROWS, MOST_IDS):
-            if waiting is not None:
-                waiting.result()
-            waiting = pool.submit(writer.write, rows)
-    if waiting is not None:
-        waiting.result()
-    return writer.parts, list(reader.notes())
+    reader, parts = EventReader(layout, progress), list[LogPart]()
+    numbers, leaves = np.empty(0, np.int32), np.empty(0, np.uint16)  # of the users' codes
+    users = items = items_before = 0
 
-
-class _Writer:
-    """Writes parts: users have numbers by part and leaf, items by part."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.parts = folder, list[LogPart]()
-        self.numbers, self.leaves = np.empty(0, np.int32), np.empty(0, np.uint16)
-        self.users = self.items = self.items_before = 0
-
-    def write(self, rows: CodedRows) -> None:
-        """Write the next part."""
+    def write_part(rows: CodedRows) -> None:
+        """Write the next part: users have numbers by part and leaf, items by part."""
+        nonlocal numbers, leaves, users, items, items_before
         if rows.first:  # so its items have other numbers than those of equal codes before
-            self.numbers, self.leaves = self.numbers[:0], self.leaves[:0]
-            self.items_before = self.items
+            numbers, leaves, items_before = numbers[:0], leaves[:0], items
         leaf = leaf_of(id_hashes(rows.users))
         by_leaf = np.argsort(leaf, kind="stable")
-        new = np.int32(self.users) + places(by_leaf, len(leaf))
-        self.numbers, self.leaves = np.append(self.numbers, new), np.append(self.leaves, leaf)
-        columns, ends = in_groups(rows.columns, self.leaves, self.numbers, LEAVES)
-        columns[dataset.ITEM] += np.int32(self.items_before)
-        path = self.folder / f"{len(self.parts):06}"
+        numbers = np.append(numbers, np.int32(users) + places(by_leaf, len(leaf)))
+        leaves = np.append(leaves, leaf)
+        columns, ends = in_groups(rows.columns, leaves, numbers, LEAVES)
+        columns[dataset.ITEM] += np.int32(items_before)
+        path = folder / f"{len(parts):06}"
         pl.DataFrame(columns).write_ipc(path.with_suffix(".events"))
         pl.DataFrame({dataset.ID: rows.users.gather(by_leaf)}).write_ipc(path.with_suffix(".users"))
         part = LogPart(
@@ -72,12 +56,22 @@ class _Writer:
             span=rows.span,
             kinds=rows.kinds,
             items=rows.items,
-            users_before=self.users,
+            users_before=users,
             user_ends=ends_of(leaf, LEAVES),
             ends=ends,
         )
-        self.parts.append(part)
-        self.users, self.items = self.users + len(leaf), self.items + len(rows.items)
+        parts.append(part)
+        users, items = users + len(leaf), items + len(rows.items)
+
+    with ThreadPoolExecutor(1) as pool:  # which writes a part while the next one is read
+        waiting: Future[None] | None = None
+        for rows in in_parts(layout, reader, PART_ROWS, MOST_IDS):
+            if waiting is not None:
+                waiting.result()
+            waiting = pool.submit(write_part, rows)
+    if waiting is not None:
+        waiting.result()
+    return parts, list(reader.notes())
 
 
 def in_groups(

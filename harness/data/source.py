@@ -180,10 +180,16 @@ class Source:
             pattern = self.pattern(table.time, table.time_format)
         kinds = [] if table.kind is None else [table.kind]
         values = [] if table.value is None else [table.value]
-        words = [one.column for one in table.where if one.among or one.without]
-        others = [one.column for one in table.where if one.empty is False or one.bounds]
+        words = [
+            condition.column for condition in table.where if condition.among or condition.without
+        ]
+        measured = [
+            condition.column
+            for condition in table.where
+            if condition.empty is False or condition.bounds
+        ]
         wanted = Wanted(
-            columns=list(dict.fromkeys([*kinds, *values, *words, *others, *table.watched])),
+            columns=list(dict.fromkeys([*kinds, *values, *words, *measured, *table.watched])),
             ids=[table.user, table.item],
             compared=[table.user, table.item, *kinds, *words],
             clock=Clock(table.time, table.time_format, pattern) if table.time else None,
@@ -254,6 +260,6 @@ def _with_values(
     ids = [name for name in wanted.ids if name not in values]
     clock = wanted.clock if wanted.clock and wanted.clock.column not in values else None
     columns = columns if columns or ids or clock else source.names[:1]
-    said = [pl.lit(value, pl.String).alias(name) for name, value in values.items()]
+    constants = [pl.lit(value, pl.String).alias(name) for name, value in values.items()]
     for rows in source.rows(replace(wanted, columns=columns, ids=ids, clock=clock)):
-        yield replace(rows, frame=rows.frame.with_columns(said).select(wanted.every))
+        yield replace(rows, frame=rows.frame.with_columns(constants).select(wanted.every))

@@ -31,7 +31,7 @@ MOST_LABELS = 255
 """Event types of a log."""
 _FIRST_LABELS = 5
 _FIRST_TIME, _LAST_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-_WATCHED = "\0watched "
+_ROW, _WATCHED = "\0row", "\0watched "
 _IDS = (dataset.USER, dataset.ITEM)
 Kinds = Mapping[str, Any]
 """The Polars type of each column."""
@@ -46,9 +46,15 @@ class Met(NamedTuple):
     keys: UInt64
     texts: Callable[[Int64], pl.Series]
 
-    def of_rows(self, rows: Int64) -> Met:
-        """Return those of some of the rows."""
-        return Met(self.keys[rows], lambda some: self.texts(rows[some]))
+    @classmethod
+    def of(cls, ids: pl.Series, keys: pl.Series) -> Met:
+        """Return the ids of a column, by what `key_of` gives."""
+        return cls(keys.to_numpy(), lambda rows: ids.gather(rows).cast(pl.String))
+
+
+def key_of(column: str) -> pl.Expr:
+    """Return the key of each of a column's texts, two hashes, as an expression."""
+    return pl.concat_arr(hashes_of(pl.col(column).cast(pl.String)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,14 +143,19 @@ def to_events(
         A text is no number in a column that is bounded.
     """
     refuse_types(name, table, rows.frame.schema)
-    frame, kept = rows.frame, np.arange(rows.frame.height)
+    frame = rows.frame
+    if table.where or table.numbered:
+        numbers = pl.int_range(start, start + frame.height, eager=True).alias(_ROW)
+        frame = frame.with_columns(numbers)
     held = frame.select(all_hold(table.where, frame.schema)).to_series() if table.where else None
     if held is not None and not held.all():
-        frame, kept = frame.filter(held), kept[held.to_numpy()]
+        frame = frame.filter(held)
     wanted = dict(_columns(name, table, frame, rows.as_text is not None, pattern))
-    columns = {key: one for key, one in wanted.items() if isinstance(one, pl.Series)}
+    columns = {key: column for key, column in wanted.items() if isinstance(column, pl.Series)}
     if len(columns) < len(wanted):  # of a block of text there may be nothing to work out
-        rest = frame.select(one.alias(key) for key, one in wanted.items() if key not in columns)
+        rest = frame.select(
+            column.alias(key) for key, column in wanted.items() if key not in columns
+        )
         columns |= rest.to_dict()
     value = columns.get(dataset.VALUE)
     if any(_is_faulty(role, column) for role, column in columns.items()) or (
@@ -161,14 +172,15 @@ def to_events(
                 _LAST_TIME if bounds.until is None else bounds.until,
             )
             columns = {key: column.filter(within) for key, column in columns.items()}
-            kept = kept[within.to_numpy()]
     arrays = {key: column.to_numpy() for key, column in columns.items() if key not in _IDS}
+    row = arrays.get(_ROW)
+    kept = None if row is None else row - start
     return Batch(
         user=_met(columns[dataset.USER], rows.ids.get(table.user), kept),
         item=_met(columns[dataset.ITEM], rows.ids.get(table.item), kept),
         time=arrays[dataset.TIME],
-        row=start + kept if table.numbered else None,
-        left_out=rows.left_out + rows.frame.height - len(kept),
+        row=row if table.numbered else None,
+        left_out=rows.left_out + rows.frame.height - len(arrays[dataset.TIME]),
         bytes=rows.bytes,
         kind=None if table.kind is None else Labels(arrays[dataset.KIND], names),
         value=None if value is None else arrays[dataset.VALUE] + 0.0,  # no zero below zero
@@ -187,8 +199,11 @@ def rules_of(table: EventTable, kinds: Kinds, pattern: str | None) -> list[Field
         rules.append(id_rule(table.kind, table.where, expected="an event type"))
     if table.value is not None:
         rules.append(value_rule(table.value, table.where))
-    bounded = (one for one in table.where if one.bounds)
-    return [*rules, *(number_rule(one.column, one.without, table.where) for one in bounded)]
+    bounded = (condition for condition in table.where if condition.bounds)
+    return [
+        *rules,
+        *(number_rule(condition.column, condition.without, table.where) for condition in bounded),
+    ]
 
 
 def _columns(
@@ -202,7 +217,10 @@ def _columns(
     kinds = frame.schema
     for role, column in zip(_IDS, (table.user, table.item), strict=True):
         marks = is_marked and kinds[column] == pl.Boolean  # whether there is an id
-        yield role, frame[column] if marks else pl.col(column).cast(pl.String)
+        as_is = marks or kinds[column].is_integer()  # a batch has many, and few are new
+        yield role, frame[column] if as_is else pl.col(column).cast(pl.String)
+    if _ROW in kinds:
+        yield _ROW, frame[_ROW]
     yield dataset.TIME, _time(name, table, frame, pattern)
     if table.kind is not None:
         yield dataset.KIND, pl.col(table.kind)
@@ -245,13 +263,13 @@ def _time(
     return times.from_text(column, table.time_format, pattern)
 
 
-def _met(ids: pl.Series, keyed: Met | None, kept: Int64) -> Met:
-    """Return the ids of the rows that are kept, by keys of text or by hashes of Polars."""
-    if keyed is not None:
-        return keyed if len(kept) == len(keyed.keys) else keyed.of_rows(kept)
-    texts = pl.col(ids.name).cast(pl.String)
-    hashes = (each.alias(str(number)) for number, each in enumerate(hashes_of(texts)))
-    return Met(ids.to_frame().select(hashes).to_numpy(order="c"), ids.gather)
+def _met(ids: pl.Series, keyed: Met | None, kept: Int64 | None) -> Met:
+    """Return the ids of the rows that are kept, by the keys of all where there are any."""
+    if keyed is None:
+        return Met.of(ids, ids.to_frame().select(key_of(ids.name)).to_series())
+    if kept is None or len(kept) == len(keyed.keys):
+        return keyed
+    return Met(keyed.keys[kept], lambda rows: keyed.texts(kept[rows]))
 
 
 def _labels(name: object, column: str, kinds: pl.Series) -> tuple[pl.Series, list[str]]:
@@ -292,16 +310,15 @@ def refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
     """Raise DataError where a column is of a type that it cannot have."""
     for column in (table.user, table.item):
         refuse_float_ids(name, column, kinds[column])
-    bounded = [one.column for one in table.where if one.bounds]
+    bounded = [condition.column for condition in table.where if condition.bounds]
     for column in bounded if table.value is None else [table.value, *bounded]:
         kind = kinds[column]
         if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
             raise DataError(f'{name}: column "{column}" holds {in_words(kind)}; expected numbers')
     if table.time is not None and isinstance(kinds[table.time], (pl.List, pl.Array)):
-        lists = [*table.rows, table.time]
         raise DataError(
             f'{name}: column "{table.time}" holds lists; expected times; '
-            f"{rows_key(*lists)} makes one row per element"
+            f"{rows_key(*table.rows, table.time)} makes one row per element"
         )
     kind = pl.Null() if table.kind is None else kinds[table.kind]
     if kind.is_nested() or kind == pl.Binary:

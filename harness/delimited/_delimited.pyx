@@ -1,6 +1,5 @@
 """Loops over bytes, fields and lines: every place is checked before it is read."""
 
-cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
@@ -78,21 +77,6 @@ def find_byte(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint
     return find(buffer, start, stop, wanted)
 
 
-def count_byte(const uint8_t[::1] buffer, Py_ssize_t size, uint8_t wanted):
-    """Return how many of the first `size` bytes are a byte."""
-    cdef Py_ssize_t begin, place, count = 0
-    cdef uint8_t part  # so few that a byte counts them: the compiler adds many at a time
-    with nogil:
-        check(buffer, 0, size)
-        with cython.boundscheck(False):
-            for begin in range(0, size, 128):
-                part = 0
-                for place in range(begin, min(begin + 128, size)):
-                    part += buffer[place] == wanted
-                count += part
-    return count
-
-
 def behind_last(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, uint8_t wanted):
     """Return the place behind the last byte `wanted` from `start` on; 0 without one."""
     cdef Py_ssize_t at = stop
@@ -100,6 +84,35 @@ def behind_last(const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop, ui
         while at > start and buffer[at - 1] != wanted:
             at -= 1
     return at if at > start else 0
+
+
+def odd_bytes(const uint8_t[::1] buffer, Py_ssize_t size):
+    """Return whether one of the first bytes is a return, is NUL, and is beyond ASCII."""
+    cdef Py_ssize_t at
+    cdef uint8_t returns = 0, nuls = 0, every = 0
+    cdef const uint8_t* text = &buffer[0]
+    check(buffer, 0, size)
+    with nogil:
+        for at in range(size):
+            returns |= text[at] == RETURN
+            nuls |= text[at] == 0
+            every |= text[at]
+    return returns > 0, nuls > 0, every > 127
+
+
+def count_byte(const uint8_t[::1] buffer, Py_ssize_t size, uint8_t wanted):
+    """Return how many of the first bytes are `wanted`."""
+    cdef Py_ssize_t part, at, count = 0
+    cdef uint8_t few  # so that many are compared at once
+    cdef const uint8_t* text = &buffer[0]
+    check(buffer, 0, size)
+    with nogil:
+        for part in range(0, size, 128):
+            few = 0
+            for at in range(part, min(part + 128, size)):
+                few += text[at] == wanted
+            count += few
+    return count
 
 
 def keys(

@@ -22,7 +22,9 @@ from harness.delimited._delimited import (
     RECORD,
     Tally,
     behind_last,
+    count_byte,
     find_byte,
+    odd_bytes,
 )
 from harness.delimited.stream import Refused
 
@@ -33,7 +35,7 @@ LONGEST_QUOTE = 1 << 24
 SIZE = 1 << 22
 LONGEST = 1 << 28
 """Bytes of the longest line that is read."""
-_LINE, _RETURN, _QUOTE, _ASCII = ord("\n"), ord("\r"), ord('"'), 127
+_LINE, _RETURN, _QUOTE = ord("\n"), ord("\r"), ord('"')
 _NONE = np.zeros(0, np.int64)
 
 
@@ -107,7 +109,7 @@ def plain(
         Whether nothing follows, so that what is open now stays open.
     """
     out = np.empty(size + PAD, np.uint8)
-    most = _delimited.count_byte(buffer, size, _LINE) + 1
+    most = count_byte(buffer, size, _LINE) + 1
     lines, unclosed, torn = np.empty((3, most), np.int64)
     sign = ord(escape) if escape else -1
     written, n, consumed, ended, n_unclosed, n_torn = _delimited.plain(
@@ -183,8 +185,9 @@ class Reader:
             stop = behind_last(buffer, held, held + more, _LINE)
             held += more
             if stop > 0:
-                rest = self._buffer(held - stop if self._is_plain(buffer, stop) else held)
-                used = yield from self._whole(buffer, stop, last=False)
+                is_plain = self._is_plain(buffer, stop)
+                rest = self._buffer(held - stop if is_plain else held)
+                used = yield from self._whole(buffer, stop, is_plain, last=False)
                 rest[: held - used] = buffer[used:held]
                 buffer, held = rest, held - used
         if held > 0:
@@ -192,7 +195,7 @@ class Reader:
             if not self.ends:
                 buffer[held] = _LINE
                 held += 1
-            yield from self._whole(buffer, held, last=True)
+            yield from self._whole(buffer, held, self._is_plain(buffer, held), last=True)
 
     def _fill(self, buffer: Bytes, held: int) -> int:
         room = buffer[held : len(buffer) - PAD].data
@@ -202,14 +205,16 @@ class Reader:
             new[new == _RETURN] = _LINE
         return more
 
-    def _whole(self, buffer: Bytes, stop: int, last: bool) -> Generator[Block, None, int]:
+    def _whole(
+        self, buffer: Bytes, stop: int, is_plain: bool, *, last: bool
+    ) -> Generator[Block, None, int]:
         """Yield the lines before `stop`; return how many bytes they were."""
         first, width = self.separator[0], len(self.separator)
         if width > 1:
             _delimited.mark(buffer, stop, self.separator)
             yield Block(buffer, stop, FIELD, written=first, consumed=stop, width=width)
             return stop
-        if self._is_plain(buffer, stop):
+        if is_plain:
             yield Block(buffer, stop, first, consumed=stop)
             return stop
         block, consumed = plain(buffer, stop, first, last, quote=self.quote, escape=self.escape)
@@ -260,7 +265,7 @@ def fields(block: Block, columns: Int32, tally: Tally | None = None) -> tuple[In
     users : int32 array, (lines,)
         NO_ROW where there is no row, else 0.
     """
-    n = _delimited.count_byte(block.buffer, block.size, block.end)
+    n = count_byte(block.buffer, block.size, block.end)
     starts, stops = np.zeros((2, n, int(columns.max()) + 1), np.int64)
     users = np.empty(n, np.int32)
     _delimited.cut(
@@ -319,10 +324,10 @@ class Survey:
 def survey(buffer: Bytes, size: int, end: int) -> Survey:
     """Look at the first `size` bytes, whole lines that each end with the byte `end`."""
     text, returns, lines = buffer[:size], 0, list[bytes]()
-    if find_byte(buffer, 0, size, _RETURN) < size:
+    has_returns, has_nuls, beyond_ascii = odd_bytes(buffer, size)
+    if has_returns:
         returns = int(np.count_nonzero((text == _RETURN) & (buffer[1 : size + 1] != _LINE)))
-    has_nuls = text.min(initial=1) == 0
-    if has_nuls or (text.max(initial=0) > _ASCII and _undecodable(text.tobytes())):
+    if has_nuls or (beyond_ascii and _undecodable(text.tobytes())):
         lines = text.tobytes().split(bytes([end]))
     odd = ((number, _undecodable(line)) for number, line in enumerate(lines))
     return Survey(

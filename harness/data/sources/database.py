@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ _PLAIN |= {"UTINYINT", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "BOOLEAN", "DATE
 _PLAIN |= {"TIMESTAMP", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP_S", "TIMESTAMP WITH TIME ZONE"}
 """Types of DuckDB that frames have too."""
 _NESTED = {"STRUCT", "MAP", "UNION", "VARIANT"}
-_CONFIG = {
+_CONFIG: dict[str, Any] = {
     "enable_external_access": "false",  # a view may read files, or the network
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -99,7 +100,8 @@ def connected(file: Path, shown: Path) -> Iterator[Any]:
             raise DataError(
                 f"{file}: needs DuckDB and PyArrow: pip install duckdb pyarrow"
             ) from error
-        connect, faults = _connect_duckdb, duckdb.Error
+        connect = partial(duckdb.connect, read_only=True, config=_CONFIG)
+        faults = duckdb.Error
     try:
         with closing(connect(file)) as connection:
             yield connection
@@ -111,12 +113,6 @@ def connected(file: Path, shown: Path) -> Iterator[Any]:
         if "lock" in why.lower():
             cure = "stop the program that writes to it, or read a copy"
         raise DataError(f"{shown}: cannot be read by {kind}: {why}; {cure}") from error
-
-
-def _connect_duckdb(file: Path) -> Any:
-    import duckdb
-
-    return duckdb.connect(file, read_only=True, config=dict(_CONFIG))
 
 
 def _connect_sqlite(file: Path) -> Any:
@@ -149,16 +145,14 @@ def _quoted(*names: str) -> str:
 
 def _duckdb_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return the names of all tables and views, and how SQL has them."""
-    found = connection.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() "
-        "WHERE NOT internal AND database_name = current_database() UNION ALL "
-        "SELECT schema_name, view_name FROM duckdb_views() "
-        "WHERE NOT internal AND database_name = current_database() ORDER BY 1, 2"
+    named = connection.execute(
+        "SELECT table_schema, table_name FROM information_schema.tables "
+        "WHERE table_catalog = current_database() ORDER BY 1, 2"
     ).fetchall()
-    plain = {name: _quoted(schema, name) for schema, name in found if schema == "main"}
+    plain = {name: _quoted(schema, name) for schema, name in named if schema == "main"}
     return plain | {
         f"{schema}.{name}": _quoted(schema, name)
-        for schema, name in found
+        for schema, name in named
         if schema != "main" and f"{schema}.{name}" not in plain
     }
 

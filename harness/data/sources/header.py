@@ -158,17 +158,17 @@ def _separated(separator: str, table: Table) -> str:
 def miscounted(table: Table, first: Sequence[str], names: Sequence[str]) -> str:
     """Return what is said of line 1 where it has another number of fields than it has names."""
     named = f"{table.named('header')} names {len(names)} ({', '.join(names)})"
-    told = f" has {counted(len(first), 'field')}, but {named}; "
+    says = f" has {counted(len(first), 'field')}, but {named}; "
     line = table.separator.join(first)
-    others = _other_separators(table, line)
-    exact = [sign for sign in others if line.count(sign) + 1 == len(names)]
+    signs = _other_separators(table, line)
+    exact = [sign for sign in signs if line.count(sign) + 1 == len(names)]
     if exact and len(first) < len(names):
         cure = _separated(exact[0], table)
-        return f"{told}separated by {json.dumps(exact[0])} they are {len(names)}: {cure}"
+        return f"{says}separated by {json.dumps(exact[0])} they are {len(names)}: {cure}"
     if len(first) > 1:
-        return f"{told}name every column, in file order"
-    found = json.dumps(table.separator)
-    return f"{told}check the separator, which is not {found}, or name every column"
+        return f"{says}name every column, in file order"
+    separator = json.dumps(table.separator)
+    return f"{says}check the separator, which is not {separator}, or name every column"
 
 
 def unnamed(table: Table) -> str:
@@ -184,7 +184,7 @@ def separator_hint(table: Table, names: Sequence[str]) -> str:
     first = table.separator.join(names)
     if _EXCEL.fullmatch(first):
         return f"Excel wrote line 1, {first!r}: remove it, and {_separated(first[-1], table)}"
-    others = _other_separators(table, first)
-    if len(names) == 1 and others:
-        return f"the separator seems to be another: {_separated(others[0], table)}"
+    signs = _other_separators(table, first)
+    if len(names) == 1 and signs:
+        return f"the separator seems to be another: {_separated(signs[0], table)}"
     return ""

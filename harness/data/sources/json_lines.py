@@ -53,8 +53,8 @@ def json_source(table: Table, shown: Path) -> Source:
         )
     fields = _Reader(shown, table.rows).read(first, 0).frame.schema
     kinds = kinds_of(shown, fields, table.rows)
-    own = {name for name in kinds if name in fields}
-    rows = partial(_rows, table, shown, own)
+    fields_read = {name for name in kinds if name in fields}
+    rows = partial(_rows, table, shown, fields_read)
     # What is a number in the first lines may be text in others.
     kinds = {name: kind if kind.is_nested() else pl.String() for name, kind in kinds.items()}
     return Source(table, shown, list(kinds), rows, kinds, place="line {}".format)
@@ -71,8 +71,8 @@ def _chunks(table: Table, shown: Path) -> Iterator[bytes]:
 
 def _rows(table: Table, shown: Path, fields: set[str], wanted: Wanted) -> Iterator[Rows]:
     """Yield the rows; those of one chunk may have other types than those of the next."""
-    own = fields.intersection(wanted.every).union(table.rows)
-    reader = _Reader(shown, table.rows, frozenset(own), wanted.ids, wanted.compared)
+    read = fields.intersection(wanted.every).union(table.rows)
+    reader = _Reader(shown, table.rows, frozenset(read), wanted.ids, wanted.compared)
     before = 0
     for chunk in _chunks(table, shown):
         rows = reader.read(chunk, before)
@@ -109,8 +109,8 @@ class _Reader:
         if self.wanted is not None:
             absent = [n for n in self.lists if frame.schema.get(n, pl.Null()) == pl.Null]
             no_lists = [pl.lit(None, pl.List(pl.String)).alias(name) for name in absent]
-            own = [name for name in frame.columns if name in self.wanted]
-            frame = frame.select(own).with_columns(no_lists)
+            kept = [name for name in frame.columns if name in self.wanted]
+            frame = frame.select(kept).with_columns(no_lists)
         return Rows(frame, np.arange(before + 1, before + 1 + lines))
 
     def _is_odd(self, chunk: bytes, name: str, kind: Any) -> bool:
@@ -147,13 +147,13 @@ class _Reader:
             if name in self.lists:
                 columns[name] = self._list_column(name, values)
             else:
-                own = [self._text(name, value, line) for line, value in values.items()]
-                columns[name] = pl.Series(name, own, dtype=pl.String)
+                column = [self._text(name, value, line) for line, value in values.items()]
+                columns[name] = pl.Series(name, column, dtype=pl.String)
         return Rows(pl.DataFrame(columns), np.array(list(objects), np.int64))
 
     def _object(self, line: int, text: bytes) -> dict[str, Any]:
         try:
-            found = json.loads(text, object_pairs_hook=_first_of_each)
+            value = json.loads(text, object_pairs_hook=_first_of_each)
         except UnicodeDecodeError as error:
             raise DataError(f"{self.shown}: line {line} is not UTF-8 text") from error
         except json.JSONDecodeError as error:
@@ -161,15 +161,15 @@ class _Reader:
             self._fail(line, f" is not JSON: {why}; expected one object per line", text)
         except (ValueError, RecursionError):
             self._fail(line, " is JSON that cannot be read; expected one object per line", text)
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             self._fail(line, " is not a JSON object; expected one per line", text)
         if _ESCAPED_SURROGATE.search(text) and _SURROGATE.search(
-            json.dumps(found, ensure_ascii=False)
+            json.dumps(value, ensure_ascii=False)
         ):
             self._fail(
                 line, " holds half a character (\\uD800 to \\uDFFF, no pair); write it whole", text
             )
-        return found
+        return value
 
     def _fail(self, line: int, says: str, text: bytes) -> NoReturn:
         shown = text[:_SHOWN].decode("utf-8", "replace").strip() + "…" * (len(text) > _SHOWN)
@@ -198,8 +198,8 @@ class _Reader:
         return pl.Series(name, rows, dtype=pl.List(kind))
 
     def _refuse(self, line: int, name: str, value: Any, says: str) -> NoReturn:
-        found = json.dumps(value)[:_SHOWN]
-        raise DataError(f'{self.shown}: line {line}, column "{name}": found {found}, {says}')
+        text = json.dumps(value)[:_SHOWN]
+        raise DataError(f'{self.shown}: line {line}, column "{name}": found {text}, {says}')
 
     def _text(self, name: str, value: Any, line: int) -> str | None:
         if value is None or isinstance(value, str):

@@ -32,18 +32,20 @@ def kinds_of(shown: object, kinds: Mapping[str, Any], lists: Sequence[str]) -> d
     for name in lists:
         kind = kinds.get(name)
         if not isinstance(kind, (pl.List, pl.Array)):
-            there = [own for own, kind in kinds.items() if isinstance(kind, (pl.List, pl.Array))]
+            there = [
+                other for other, kind in kinds.items() if isinstance(kind, (pl.List, pl.Array))
+            ]
             hint = f"; {suggest(name, there)}" if there else ""
             raise DataError(f'{shown}: [data] rows: "{name}" is not a column of lists{hint}')
-        own = {name: kind.inner}
+        columns = {name: kind.inner}
         if isinstance(kind.inner, pl.Struct):
-            own = {field.name: field.dtype for field in kind.inner.fields}
-        for column in own:
+            columns = {field.name: field.dtype for field in kind.inner.fields}
+        for column in columns:
             if column in every:
                 raise DataError(
                     f'{shown}: [data] rows: "{column}" is a column and also a field in "{name}"'
                 )
-        every |= {n: kind() if isinstance(kind, type) else kind for n, kind in own.items()}
+        every |= {n: kind() if isinstance(kind, type) else kind for n, kind in columns.items()}
     return every
 
 

@@ -10,11 +10,10 @@ import polars as pl
 
 from harness.core.errors import DataError, row_text
 from harness.core.frames import UNREADABLE
-from harness.core.ids import hashes_of
 from harness.core.unpacking import PARQUET
 from harness.data.layout import Table
 from harness.data.source import Source, Wanted, unreadable
-from harness.data.to_events import Met, Rows
+from harness.data.to_events import Met, Rows, key_of
 
 BATCH_ROWS, LIST_ROWS = 1_000_000, 1 << 12
 """Rows that are read at once, and of those that hold lists."""
@@ -65,22 +64,13 @@ def frame_source(table: Table, frame: pl.DataFrame) -> Source:
 
 def _rows(frame: pl.LazyFrame, table: Table, shown: Path, wanted: Wanted) -> Iterator[Rows]:
     ids = () if wanted.secret is None else dict.fromkeys(wanted.ids)
-    keys = {name: (f"\0{name} 0", f"\0{name} 1") for name in ids}
-    hashes = [  # which Polars works out while the rows before are coded
-        each.alias(key)
-        for name, pair in keys.items()
-        for key, each in zip(pair, hashes_of(pl.col(name).cast(pl.String)), strict=True)
-    ]
-    some = frame.select(*wanted.every, *hashes).slice(wanted.first, wanted.count)
+    keys = {name: f"\0{name}" for name in ids}
+    hashes = [key_of(name).alias(key) for name, key in keys.items()]  # while rows before are coded
+    some = frame.select([*wanted.every, *hashes]).slice(wanted.first, wanted.count)
     try:
         for batch in some.collect_batches(chunk_size=LIST_ROWS if table.rows else BATCH_ROWS):
-            met = {
-                name: Met(
-                    batch.select(pair).to_numpy(order="c"), batch[name].cast(pl.String).gather
-                )
-                for name, pair in keys.items()
-            }
-            yield Rows(batch.select(wanted.every), ids=met)
+            ids_met = {name: Met.of(batch[name], batch[key]) for name, key in keys.items()}
+            yield Rows(batch.select(wanted.every), ids=ids_met)
     except UNREADABLE as error:
         raise unreadable(shown, error, _COPY) from error
 

@@ -30,7 +30,7 @@ from harness.data.sources.header import (
 )
 from harness.data.to_events import Met, Rows
 from harness.delimited import _delimited, blocks
-from harness.delimited._delimited import Tally, find_byte
+from harness.delimited._delimited import Tally, count_byte, find_byte, odd_bytes
 from harness.delimited.blocks import Block, Reader, in_order
 
 FORMS = {
@@ -143,17 +143,19 @@ class _Fields:
     def moments(self, clock: Clock) -> pl.Series:
         """Return a column of times; null of what is none."""
         column, n = self.columns.index(clock.column), len(self.starts)
-        found, unread = np.zeros(n, np.int64), np.ones(n, np.bool_)
+        moments, unread = np.zeros(n, np.int64), np.ones(n, np.bool_)
         if clock.pattern is None or clock.pattern in FORMS:
             form, between = FORMS.get(clock.pattern or "", (_events.NUMBER, " "))
             unit = times.EPOCH_UNITS_US.get(clock.time_format, 1)
             starts, stops = self.starts[:, column], self.stops[:, column]
-            _events.times(self.block.buffer, starts, stops, form, ord(between), unit, found, unread)
-        read = pl.Series(found)
+            buffer = self.block.buffer
+            _events.times(buffer, starts, stops, form, ord(between), unit, moments, unread)
+        read = pl.Series(moments)
         if unread.any():
             rest = np.flatnonzero(unread)
+            expression = times.from_text(clock.column, clock.time_format, clock.pattern)
             texts = pl.DataFrame({clock.column: self.texts(column, rest)})
-            read = read.scatter(rest, texts.select(times.from_text(*clock)).to_series())
+            read = read.scatter(rest, texts.select(expression).to_series())
         return read.cast(pl.Datetime("us"))
 
 
@@ -181,7 +183,8 @@ def _cut(
     if not is_row.all():
         lines, starts, stops = lines[is_row], starts[is_row], stops[is_row]
     fields = _Fields(block, columns, starts, stops)
-    if block.buffer[: block.size].max(initial=0) > 127:  # beyond ASCII
+    *_, beyond_ascii = odd_bytes(block.buffer, block.size)
+    if beyond_ascii:
         faults += _undecodable(fields, lines)
     fault = min(faults, default=None)
     if fault is not None:
@@ -194,17 +197,17 @@ def _cut(
 
 def _keyed(fields: _Fields, wanted: Wanted, secret: UInt64) -> Rows:
     """Return rows with keys for ids, and with times."""
-    own, ids = {}, {}
+    made, ids = {}, {}
     for name in wanted.ids:
         column = fields.columns.index(name)
         starts, stops = fields.starts[:, column], fields.stops[:, column]
         keys = blocks.keys(fields.block.buffer, starts, stops, secret)
         ids[name] = Met(keys, partial(fields.texts, column))
-        own[name] = pl.Series(starts != stops)
+        made[name] = pl.Series(starts != stops)
     if wanted.clock is not None:
-        own[wanted.clock.column] = fields.moments(wanted.clock)
+        made[wanted.clock.column] = fields.moments(wanted.clock)
     frame = fields.frame(wanted.columns)
-    more = [column.alias(name) for name, column in own.items() if name not in wanted.columns]
+    more = [column.alias(name) for name, column in made.items() if name not in wanted.columns]
     frame = frame.with_columns(more) if wanted.columns else pl.DataFrame(more)
     return Rows(frame, ids=ids, as_text=partial(fields.frame, wanted.every))
 
@@ -219,7 +222,7 @@ def _controls(block: Block, lines: Int64) -> list[_Fault]:
     place = find_byte(block.buffer, 0, block.size, _delimited.SUBSTITUTE)
     if place == block.size:
         return []
-    line = int(np.count_nonzero(block.buffer[:place] == block.end))
+    line = count_byte(block.buffer, place, block.end)
     return [_Fault(int(lines[line]), 2, CONTROL)]
 
 
