@@ -137,7 +137,7 @@ def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
         return {**sums, "days": strays.by_day(part)}
     if not isinstance(config.split, GivenSplit):
         return sums
-    odd = newcomers.odd_keys(newcomers.users_of(part, sides.train, sides.valid))
+    odd = newcomers.odd_forms(newcomers.users_of(part, sides.train, sides.valid))
     valid = sides.valid.item_counts(len(part.item_ids))
     return {**sums, "odd": odd, "valid items": valid}
 
