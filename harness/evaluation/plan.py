@@ -115,8 +115,7 @@ def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
         new_items = split.newcomer_items(data, sums["items"], sums["valid items"])
         whole = replace(whole, alike=(*new_users.notes("user"), *new_items))
     rule = config.evaluation.candidates or data.candidates
-    in_train = sums["items"] > 0
-    candidates = evaluation_set.candidates_of(data, whole, rule, lambda: in_train)
+    candidates = evaluation_set.candidates_of(data, whole, rule, sums["items"] > 0)
     if config.graded:
         refuse_grades(asked(config), sums["highest"].values, VALUES)
     return Plan(config, data, whole, candidates, sums["items"], core)

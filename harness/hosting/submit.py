@@ -26,7 +26,7 @@ from harness.evaluation.answers import fitted, recommend
 from harness.evaluation.build import Factories
 from harness.evaluation.rescore import run_lists
 from harness.models.recommendations import EMPTY, Recommendations
-from harness.protocol.evaluation_set import EvaluationSet, candidates_of, items_in_train, items_of
+from harness.protocol.evaluation_set import EvaluationSet, candidates_of, items_of
 from harness.protocol.task import Task, make_task, model_of, noted
 from harness.protocol.truth import Solution
 from harness.results.run import read
@@ -281,7 +281,7 @@ def _on_everything(task: Task) -> Task:
             "--all-events: the candidates are the items shown in the window, and the data does "
             "not say what is shown after it"
         )
-    candidates = candidates_of(data, parts, rule, lambda: items_in_train(data, parts))
+    candidates = candidates_of(data, parts, rule)
     evaluation_set = replace(
         task.evaluation_set, candidates=candidates, candidate_ids=data.item_ids.gather(candidates)
     )

@@ -205,46 +205,45 @@ def of_task(task: Task, metrics: tuple[Metric, ...] = ()) -> Solution:
     )
 
 
-_ROWS = ("truth", "history")
-_GRADES = ("grades", "outside_grades")
+_FILE = "solution.arrow"
 
 
 def _write(solution: Solution, folder: Path) -> dict[str, Any]:
-    assert solution.history is not None  # noqa: S101 - that of a task
-    texts = {"users": solution.users, "items": solution.items, "outside": solution.outside}
-    for name, series in texts.items():
-        series.alias("id").to_frame().write_ipc(folder / f"{name}.arrow")
-    for name, rows in zip(_ROWS, (solution.judgments.truth, solution.history), strict=True):
-        np.save(folder / f"{name}-ends.npy", rows.indptr, allow_pickle=False)
-        np.save(folder / f"{name}.npy", rows.indices, allow_pickle=False)
-    np.save(folder / "relevant.npy", solution.judgments.relevant, allow_pickle=False)
-    for name in _GRADES:
-        grades = getattr(solution.judgments, name)
-        if grades is not None:
-            np.save(folder / f"{name}.npy", grades, allow_pickle=False)
+    """Write a solution to a folder, each of its columns as one list."""
+    judgments, history = solution.judgments, solution.history
+    assert history is not None  # noqa: S101 - that of a task
+    columns: dict[str, Any] = {
+        "users": solution.users,
+        "items": solution.items,
+        "outside": solution.outside,
+        "truth ends": judgments.truth.indptr,
+        "truth": judgments.truth.indices,
+        "history ends": history.indptr,
+        "history": history.indices,
+        "relevant": judgments.relevant,
+        "grades": judgments.grades,
+        "outside grades": judgments.outside_grades,
+    }
+    held = {name: pl.Series(column) for name, column in columns.items() if column is not None}
+    lists = pl.DataFrame({name: column.implode() for name, column in held.items()})
+    lists.write_ipc(folder / _FILE)
     return {"k": solution.k, "fingerprint": solution.fingerprint}
 
 
 def _read(folder: Path, notes: dict[str, Any]) -> Solution:
+    columns = {lists.name: lists[0] for lists in pl.read_ipc(folder / _FILE).iter_columns()}
     users, items, outside = (
-        pl.read_ipc(folder / f"{name}.arrow")["id"] for name in ("users", "items", "outside")
+        columns.pop(name).alias("id") for name in ("users", "items", "outside")
     )
-    grades, outside_grades = (
-        _array(folder, name) if (folder / f"{name}.npy").exists() else None for name in _GRADES
-    )
-    truth, history = (
-        Ragged(_array(folder, f"{name}-ends"), _array(folder, name)) for name in _ROWS
-    )
+    arrays = {name: column.to_numpy(writable=True) for name, column in columns.items()}
+    truth = Ragged(arrays["truth ends"], arrays["truth"])
+    grades, outside_grades = arrays.get("grades"), arrays.get("outside grades")
     return Solution(
         users,
         items,
-        Judgments(truth, _array(folder, "relevant"), grades, outside_grades),
+        Judgments(truth, arrays["relevant"], grades, outside_grades),
         outside=outside,
-        history=history,
+        history=Ragged(arrays["history ends"], arrays["history"]),
         k=notes["k"],
         fingerprint=notes["fingerprint"],
     )
-
-
-def _array(folder: Path, name: str) -> Any:
-    return np.load(folder / f"{name}.npy", allow_pickle=False)
