@@ -19,8 +19,7 @@ import polars as pl
 
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.config.paths import paths_of
-from harness.core.alike import AT, FORM, Forms
-from harness.core.errors import DataError, UsageError, counted, visible
+from harness.core.errors import DataError, UsageError, counted
 from harness.core.progress import Observer
 from harness.core.steps import of_one
 from harness.data.dataset import DAY_US, Dataset
@@ -34,7 +33,6 @@ from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import end_of
 from harness.protocol.task import Task, task_on
 from harness.protocol.task import read as read_events
-from harness.results.folder import FOLD
 from harness.results.record import Chance, Evaluation, ModelRecord, RunRecord
 from harness.results.run import Run
 from harness.stats.chance_law import Law, has_law
@@ -113,22 +111,17 @@ def over_folds(
         not_judged = _not_judged(folds, held_out)
         lawful = not not_judged and has_law(metrics[0], graded=config.graded)
         laws = [cast(Law, fold.law) for fold in users] if lawful else None
+        total = of_one(folded(folds, part, laws))
         figures = figures_by(
-            config_left,
-            metrics,
-            of_one(folded(folds, part, laws)),
-            users=folds.users,
-            folds=folds,
-            against_chance=lawful,
+            config_left, metrics, total, users=folds.users, folds=folds, against_chance=lawful
         )
     models = []
     for model in last.models:
         by_fold = [run.record.model(model.name) for run in runs]
+        estimates = {str(metric): _estimate(metric, by_fold, part, figures) for metric in metrics}
         update = {
             "lists": tuple(config.list_files(model.name)),
-            "metrics": {
-                str(metric): _estimate(metric, by_fold, part, figures) for metric in metrics
-            },
+            "metrics": estimates,
             "vs_random": figures.verdicts.get(model.name),
             "curve": _means([record.curve for record in by_fold]),
             "described": _means([record.described for record in by_fold]),
@@ -207,13 +200,13 @@ def _same_lists(config: Config) -> list[str]:
         folds = dict[Path, list[int]]()
         for number, name in enumerate(names, 1):
             folds.setdefault((config.folder / name).resolve(), []).append(number)
-        notes += [
-            f'model "{model.name}": its lists are {names[same[0] - 1]} in folds '
-            f"{', '.join(map(str, same))}; if the file was made for one of these folds, name one "
-            "file per fold"
-            for same in folds.values()
-            if len(same) > 1
-        ]
+        for same in folds.values():
+            if len(same) > 1:
+                notes.append(
+                    f'model "{model.name}": its lists are {names[same[0] - 1]} in folds '
+                    f"{', '.join(map(str, same))}; if the file was made for one of these folds, "
+                    "name one file per fold"
+                )
     return notes
 
 
@@ -236,28 +229,15 @@ def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
 
 
 class HeldOut:
-    """What the folds of a given split hold out; of other splits nothing is asked.
-
-    Attributes
-    ----------
-    overlaps : list of str
-        A note on every two folds that hold out the same items of the same users.
-    """
+    """What the folds of a given split hold out; `overlaps` are notes on folds that share some."""
 
     def __init__(self, config: Config) -> None:
         self._given = isinstance(config.split, GivenSplit) and config.n_folds > 1
         self._pairs: list[pl.DataFrame] = []
-        self._users: list[pl.DataFrame] = []
         self.overlaps: list[str] = []
 
     def add(self, fold: EvaluationSet) -> None:
-        """Add the next fold.
-
-        Raises
-        ------
-        UsageError
-            It holds out what an earlier one does: it would count as news, and says nothing new.
-        """
+        """Add the next fold; raise UsageError where it holds out just what an earlier one does."""
         if not self._given:
             return
         users = fold.user_ids.gather(np.repeat(np.arange(len(fold.users)), fold.truth.sizes))
@@ -277,8 +257,6 @@ class HeldOut:
                     f"{'is' if both == 1 else 'are'} true in both"
                 )
         self._pairs.append(pairs)
-        fold_column = pl.lit(len(self._pairs)).alias(FOLD)
-        self._users.append(pl.select(user=fold.user_ids.cast(pl.String)).with_columns(fold_column))
 
     def notes(self, folds: Sequence[Sequence[str]]) -> list[str]:
         """Return what is odd about folds together, what all say once, other notes with a fold."""
@@ -289,26 +267,4 @@ class HeldOut:
             for note in notes
             if note not in common
         ]
-        return [*self.overlaps, *self._alike(), *common, *single]
-
-    def _alike(self) -> Iterator[str]:
-        """Yield a note where users of two folds have ids that are alike."""
-        if not self._given:
-            return
-        users = pl.concat(self._users).with_row_index(AT)
-        alike = (
-            users.join(Forms.of(users["user"]).plain, on=AT, maintain_order="left")
-            # Where one file has both, they are two users.
-            .filter(pl.col("user").n_unique().over(FORM, FOLD) == 1)
-            .unique([FORM, "user"], keep="first", maintain_order=True)
-            .filter(pl.len().over(FORM) > 1)
-            .sort(FORM, maintain_order=True)
-        )
-        if len(alike):
-            first = alike.head(2).select("user", FOLD).iter_rows()
-            examples = (f'"{visible(user)}" of fold {n}' for user, n in first)
-            yield (
-                f"{counted(alike[FORM].n_unique(), 'user')} may have two spellings, such as "
-                f"{' and '.join(examples)}: ids are text, so these are different users; use one "
-                "spelling"
-            )
+        return [*self.overlaps, *common, *single]

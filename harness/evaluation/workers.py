@@ -74,10 +74,7 @@ def data_of(stamps: object, tasks: Iterable[Task]) -> str:
 class ModelWorkers:
     """The models of a config with all folds, of which some are evaluated by workers.
 
-    Attributes
-    ----------
-    ready : function
-        Returns when the files can be read by others, too: when the cache is written.
+    `ready` returns when the files can be read by others, too: when the cache is written.
     """
 
     def __init__(self, config: Config, workers: Workers) -> None:
