@@ -146,50 +146,22 @@ def in_window(funnel: Sequence[Step]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationSet:
-    """Who is evaluated, and against what; it never changes.
+    """Who is evaluated, and against what; it never changes."""
 
-    Attributes
-    ----------
-    users : int32 array, (n,)
-        Positions of the evaluated users among the data set's, in id order.
-    user_ids : polars.Series of str, (n,)
-    candidates : int32 array, (N,)
-        Positions of the candidates among the data set's items, in id order.
-    candidate_ids : polars.Series of str, (N,)
-    truth : Ragged, n rows
-        Candidate positions of each user's true items.
-    relevant : int64 array, (n,)
-        R of each user: true items, candidates or not.
-    outside_ids : polars.Series of str
-        Ids of the true items that are no candidates, by user and id; they count in R alone.
-    grades, outside_grades : float64 arrays, optional
-        Of each entry of `truth` and of `outside_ids`, above 0, where events have values.
-    seen : Ragged, n rows, optional
-        Candidate positions of each user's training items, where ``seen_items = "drop"``.
-    n_seen : int64 array, (n,), optional
-        How many these are, where they themselves are on disk.
-    k : int
-        The length of the longest list that is scored.
-    funnel : tuple of Step
-        The rules that selected the users, in order.
-    of_parts : Leaves, optional
-        The leaves of its fingerprint, of a set that was merged from parts; else they are made.
-    """
-
-    users: Int32
-    user_ids: pl.Series
-    candidates: Int32
-    candidate_ids: pl.Series
-    truth: Ragged
-    relevant: Int64
-    outside_ids: pl.Series
-    seen: Ragged | None
-    k: int
-    funnel: tuple[Step, ...]
-    n_seen: Int64 | None = None
-    of_parts: Leaves | None = None
-    grades: Floats | None = None
-    outside_grades: Floats | None = None
+    users: Int32  # positions among the data set's, (n,), in id order
+    user_ids: pl.Series  # text, (n,)
+    candidates: Int32  # positions among the data set's items, (N,), in id order
+    candidate_ids: pl.Series  # text, (N,)
+    truth: Ragged  # candidate positions of each user's true items, n rows
+    relevant: Int64  # R of each user: true items, candidates or not, (n,)
+    outside_ids: pl.Series  # true items that are no candidates, by user and id; only R counts them
+    seen: Ragged | None  # candidates in each user's training, where ``seen_items = "drop"``, n rows
+    k: int  # the length of the longest list that is scored
+    funnel: tuple[Step, ...]  # the rules that selected the users, in order
+    n_seen: Int64 | None = None  # how many `seen` has, (n,), where it is on disk
+    of_parts: Leaves | None = None  # of a set that was merged from parts
+    grades: Floats | None = None  # of each entry of `truth`, above 0, where events have values
+    outside_grades: Floats | None = None  # of each of `outside_ids`
 
     @property
     def n_candidates(self) -> Int64:

@@ -27,7 +27,12 @@ _TITLES = ("title", "name", "itemname", "itemtitle", "prodname", "productname", 
 class TrainingEvent:
     """An event that models could learn from.
 
-    `day` is its date, such as 2020-09-15, if events have times; `type` None if all have one.
+    Attributes
+    ----------
+    day : str, optional
+        Its date, such as 2020-09-15; None where events have no times.
+    type : str, optional
+        None where there is one type of events.
     """
 
     day: str | None

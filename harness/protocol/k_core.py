@@ -19,24 +19,12 @@ from harness.protocol.evaluation_set import CORE, LOG
 
 @dataclass(frozen=True, eq=False)
 class Core:
-    """The k-core of a log.
+    """The k-core of a log."""
 
-    Attributes
-    ----------
-    items : bool array, (n items,)
-        Which items are in it.
-    least : int
-        How many events with such items a user must have.
-    span : (int, int)
-        When its first and its last event happened, microseconds since 1970.
-    note : str
-        What was left out.
-    """
-
-    items: Bool
-    least: int
-    span: tuple[int, int]
-    note: str
+    items: Bool  # which items are in it, (n items,)
+    least: int  # events with such items that a user must have
+    span: tuple[int, int]  # of its first and last event, microseconds since 1970
+    note: str  # what was left out
 
     def of(self, part: Dataset) -> Dataset:
         """Return a part of the log, with the events of the core alone; it stays so."""

@@ -38,37 +38,17 @@ class Cuts:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The events before the cut-off, and those that models are evaluated on.
-
-    Attributes
-    ----------
-    train, valid : Events
-        What models may learn from, and what they are evaluated on.
-    held_back : int
-        Events on neither side: of the test days, or of the days between.
-    cutoff : int, optional
-        Microseconds since 1970: models know what happened before it. None: events have no times.
-    until : int, optional
-        The end of the validation window, exclusive; None for splits per user and given ones.
-    cuts : Cuts, optional
-        Of a split per user.
-    sizes : (int, int), optional
-        How many events are on each side, where they are on disk and not in `train` and `valid`.
-    in_both : int
-        Validation events of a given split that are training events too.
-    alike : tuple of str
-        Notes on users and items of a given split who are new, and look like known ones.
-    """
+    """The events before the cut-off, and those that models are evaluated on."""
 
     train: Events
     valid: Events
-    held_back: int
-    cutoff: int | None
-    until: int | None
-    cuts: Cuts | None = None
-    sizes: tuple[int, int] | None = None
-    in_both: int = 0
-    alike: tuple[str, ...] = ()
+    held_back: int  # events on neither side: of the test days, or of the days between
+    cutoff: int | None  # microseconds since 1970, exclusive for train; None: there are no times
+    until: int | None  # the end of the window, exclusive; None: split per user, or given
+    cuts: Cuts | None = None  # of a split per user
+    sizes: tuple[int, int] | None = None  # events on each side, where they are on disk
+    in_both: int = 0  # validation events of a given split that are training events too
+    alike: tuple[str, ...] = ()  # notes on new ids of a given split that look like known ones
 
     @property
     def n_events(self) -> tuple[int, int]:

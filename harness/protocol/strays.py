@@ -32,20 +32,12 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Strays:
-    """The last or the first events of a log that many days without any cut off from the rest.
-
-    Attributes
-    ----------
-    events, total : int
-        How many they are, and how many with the rest.
-    rest, days : (int, int)
-        The first and the last day of the rest, and of them, in days since 1970.
-    """
+    """The last or the first events of a log that many days without any cut off from the rest."""
 
     events: int
-    total: int
-    rest: tuple[int, int]
-    days: tuple[int, int]
+    total: int  # with the rest
+    rest: tuple[int, int]  # the first and the last day of the rest, in days since 1970
+    days: tuple[int, int]  # the first and the last day of these events
 
     def __str__(self) -> str:
         """Return what they are in a few words."""
