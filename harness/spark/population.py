@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
@@ -64,20 +64,13 @@ _CHANGED = (
 class SparkParts(Generic[Part]):
     """Parts that are kept by Spark, in memory and on disk.
 
-    Attributes
-    ----------
-    frame : DataFrame
-        Of `harness.spark.transport.SCHEMA`.
-    opened : callable
-        Takes a part's number and content, and returns what the work is done on; it travels to the
-        workers, as all functions do that are given to the methods.
-    count : int
-        How many parts there are at most.
+    `opened` makes what the work is done on of a part's number and content; it travels to the
+    workers, as all functions do that are given to the methods.
     """
 
-    frame: DataFrame
+    frame: DataFrame  # of `harness.spark.transport.SCHEMA`
     opened: Callable[[int, Content], Part]
-    count: int
+    count: int  # parts at most
 
     def total(self, step: Callable[[Part], Sums]) -> Sums:
         """Return the sum of what `step` returns of every part; errors are raised as by workers."""
@@ -143,23 +136,14 @@ class SparkParts(Generic[Part]):
             table = self.frame.mapInArrow(partial(rows, name), from_arrow_schema(schema))
             table.write.parquet(f"{place}/{name}")
 
-    def release(self) -> None:
-        """Let Spark forget the parts."""
-        self.frame.unpersist()
-
-
-class Buckets(NamedTuple):
-    """A log in buckets of users: those with events, and what all have in common (no user)."""
-
-    parts: SparkParts[Dataset]
-    shared: Dataset
-
 
 @contextmanager
-def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) -> Iterator[Buckets]:
-    """Yield the buckets of a layout's events; Spark forgets them afterwards.
+def in_buckets(
+    spark: SparkSession, layout: Layout, count: int | None = None
+) -> Iterator[tuple[SparkParts[Dataset], Dataset]]:
+    """Yield the buckets of users with events, and what all have in common (no user).
 
-    Without a count there are as many as the local engine makes.
+    Without a count there are as many as the local engine makes. Spark forgets them afterwards.
     """
     log = divided(spark, layout, count)
     work = partial(gathered, layout, log.keys, log.user_schema)
@@ -183,7 +167,7 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
             span=(min(times), max(times)),
         )
         opened = partial(_opened, layout, shared, table)
-        yield Buckets(SparkParts(frame.where("part >= 0"), opened, len(log.keys)), shared)
+        yield SparkParts(frame.where("part >= 0"), opened, len(log.keys)), shared
     finally:
         frame.unpersist()
 
@@ -279,11 +263,7 @@ def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
 
 
 def _opened(
-    layout: Layout,
-    shared: Dataset,
-    items_table: pl.DataFrame | None,
-    _: int,
-    content: Content,
+    layout: Layout, shared: Dataset, items_table: pl.DataFrame | None, _: int, content: Content
 ) -> Dataset:
     """Return the data set of a bucket."""
     starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))
