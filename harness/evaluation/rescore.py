@@ -64,7 +64,7 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
 def _written(config: Config, run: Run) -> Finished:
     """Return the models of a fold, as the run's folder holds their lists."""
     finished = Finished(config, fresh=True, background=None)
-    finished.reused = ()  # only models of earlier runs are
+    finished.reused = ()  # says what a run itself took from the cache
     finished.answers = {model.name: partial(_answers, run, model) for model in run.models}
     return finished
 
