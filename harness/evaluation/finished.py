@@ -112,9 +112,9 @@ def _read(name: str, folder: Path, notes: dict[str, Any]) -> Callable[[Task], As
     answers = list[Answers]()
     for repeat, facts in enumerate(notes["repeats"]):
         lists = Recommendations(np.load(folder / f"lists-{repeat}.npy", mmap_mode="r"))
-        others, left_out = folder / f"others-{repeat}.npy", None
-        if others.exists():
-            left_out = Recommendations(np.load(others, mmap_mode="r"))
+        path, left_out = folder / f"others-{repeat}.npy", None
+        if path.exists():
+            left_out = Recommendations(np.load(path, mmap_mode="r"))
         answers.append(Answers(lists, left_out, **facts))
 
     def of_task(task: Task) -> Asked:

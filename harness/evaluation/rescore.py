@@ -79,8 +79,7 @@ def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
     answers = []
     for repeat in range(model.repeats):
         lists = positions_of(rows.filter(repeat=repeat)["items"], evaluation_set)
-        then, judgments = _scores_of(run, model.name, repeat), evaluation_set.judgments()
-        refuse_other_scores(run, model.name, then, lists.items, judgments)
+        _refuse_other_lists(run, model.name, repeat, lists, evaluation_set)
         answers.append(Answers(lists, drawn=drawn, notes=notes))
     return answers, model.seconds, None
 
@@ -115,8 +114,7 @@ class RunTask:
                 f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has "
                 f"changed since this run, so harness cannot check these lists; {run.again}"
             )
-        then, judgments = _scores_of(run, model, repeat), task.evaluation_set.judgments()
-        refuse_other_scores(run, model, then, lists.items, judgments)
+        _refuse_other_lists(run, model, repeat, lists, task.evaluation_set)
         return lists
 
     def submitted(
@@ -180,11 +178,7 @@ def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
 
 
 def refuse_other_scores(
-    run: Run,
-    model: str,
-    then: Mapping[Metric, Floats],
-    lists: Int32,
-    judgments: Judgments,
+    run: Run, model: str, then: Mapping[Metric, Floats], lists: Int32, judgments: Judgments
 ) -> None:
     """Raise UsageError where lists have other scores of users than `then`, those of the run.
 
@@ -201,6 +195,9 @@ def refuse_other_scores(
             )
 
 
-def _scores_of(run: Run, model: str, repeat: int) -> dict[Metric, Floats]:
-    values = run.scores[model].values
-    return {metric: of_metric[repeat] for metric, of_metric in values.items()}
+def _refuse_other_lists(
+    run: Run, model: str, repeat: int, lists: Recommendations, evaluation_set: EvaluationSet
+) -> None:
+    """Raise UsageError where lists have other scores than those of the repeat in the run."""
+    then = {metric: values[repeat] for metric, values in run.scores[model].values.items()}
+    refuse_other_scores(run, model, then, lists.items, evaluation_set.judgments())

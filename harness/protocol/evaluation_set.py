@@ -184,7 +184,19 @@ class EvaluationSet:
     @cached_property
     def leaves(self) -> Leaves:
         """The digests of its users, as parts of an evaluation set merge them."""
-        return leaves_of(self) if self.of_parts is None else self.of_parts
+        if self.of_parts is not None:
+            return self.of_parts
+        return leaves_of(
+            self.user_ids,
+            self.user_hashes,
+            self.candidate_ids,
+            self.truth,
+            self.relevant,
+            self.outside_ids,
+            self.seen,
+            self.grades,
+            self.outside_grades,
+        )
 
     @cached_property
     def fields(self) -> dict[str, str]:

@@ -21,18 +21,15 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from harness.core.arrays import Bool, Bytes, Floats, Int64, Ragged
+from harness.core.arrays import Bool, Bytes, Floats, Int64, Ragged, UInt64
 from harness.core.exact_sum import Sums
 from harness.core.random import LEAVES, leaf_of
-
-if TYPE_CHECKING:
-    from harness.protocol.evaluation_set import EvaluationSet
 
 FORMAT = 2
 """Raised whenever equal evaluation sets get another fingerprint; runs record it."""
@@ -43,24 +40,32 @@ Leaves: TypeAlias = "Mapping[str, Bytes]"
 nobody is."""
 
 
-def leaves_of(selected: EvaluationSet) -> Leaves:
-    """Return the leaves of the users of an evaluation set."""
-    truth, seen, grades = selected.truth, selected.seen, selected.grades
-    candidates, outside = _texts(selected.candidate_ids), _texts(selected.outside_ids)
-    ends = np.append(0, np.cumsum(selected.relevant - truth.sizes))
+def leaves_of(
+    user_ids: pl.Series,
+    user_hashes: UInt64,
+    candidate_ids: pl.Series,
+    truth: Ragged,
+    relevant: Int64,
+    outside_ids: pl.Series,
+    seen: Ragged | None,
+    grades: Floats | None,
+    outside_grades: Floats | None,
+) -> Leaves:
+    """Return the leaves of some users; parameters are the attributes of `EvaluationSet`."""
+    candidates, outside = _texts(candidate_ids), _texts(outside_ids)
+    ends = np.append(0, np.cumsum(relevant - truth.sizes))
     outside_rows = Ragged(ends, np.arange(len(outside), dtype=np.int32))
     alone = _number(1)
-    users = [alone + text for text in _texts(selected.user_ids)]
+    users = [alone + text for text in _texts(user_ids)]
     lists: dict[str, list[Iterable[bytes]]] = {
         "users": [users],
         "truth": [users, _lists(candidates, truth), _lists(outside, outside_rows)],
         "seen": [] if seen is None else [users, _lists(candidates, seen)],
         "grades": [],
     }
-    if grades is not None and selected.outside_grades is not None:
-        outside_grades = _graded(selected.outside_grades, ends)
-        lists["grades"] = [users, _graded(grades, truth.indptr), outside_grades]
-    leaf = leaf_of(selected.user_hashes)
+    if grades is not None and outside_grades is not None:
+        lists["grades"] = [users, _graded(grades, truth.indptr), _graded(outside_grades, ends)]
+    leaf = leaf_of(user_hashes)
     return {field: _leaves(of_users, leaf) for field, of_users in lists.items()}
 
 
@@ -101,10 +106,8 @@ def _graded(grades: Floats, ends: Int64) -> Iterator[bytes]:
 def leaf_sums(leaves: Leaves) -> Sums:
     """Return the leaves of some users as whole numbers, 0 where nobody is: those of parts add up.
 
-    Returns
-    -------
-    dict of field to int64 array, (4096, 33)
-        How many parts have users of the leaf, and the 32 bytes of its digest.
+    Each field has an int64 array, (4096, 33): how many parts have users of the leaf, and the 32
+    bytes of its digest.
     """
     sums = {}
     for field, digests in leaves.items():
@@ -116,10 +119,7 @@ def leaf_sums(leaves: Leaves) -> Sums:
 def of_sums(sums: Mapping[str, Any]) -> Leaves:
     """Return the leaves of all users, by the `leaf_sums` of parts that each hold whole leaves.
 
-    Raises
-    ------
-    ValueError
-        Two parts have users of one leaf: whoever divides them divides by leaves.
+    Raises ValueError where two parts have users of one leaf: users are divided by leaves.
     """
     whole = {}
     for field, total in sums.items():
