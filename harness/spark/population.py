@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
@@ -137,13 +137,18 @@ class SparkParts(Generic[Part]):
             table.write.parquet(f"{place}/{name}")
 
 
-@contextmanager
-def in_buckets(
-    spark: SparkSession, layout: Layout, count: int | None = None
-) -> Iterator[tuple[SparkParts[Dataset], Dataset]]:
-    """Yield the buckets of users with events, and what all have in common (no user).
+class Buckets(NamedTuple):
+    """A log in buckets of users: those with events, and what all have in common (no user)."""
 
-    Without a count there are as many as the local engine makes. Spark forgets them afterwards.
+    parts: SparkParts[Dataset]
+    shared: Dataset
+
+
+@contextmanager
+def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) -> Iterator[Buckets]:
+    """Yield the buckets of a layout's events; Spark forgets them afterwards.
+
+    Without a count there are as many as the local engine makes.
     """
     log = divided(spark, layout, count)
     work = partial(gathered, layout, log.keys, log.user_schema)
@@ -167,7 +172,7 @@ def in_buckets(
             span=(min(times), max(times)),
         )
         opened = partial(_opened, layout, shared, table)
-        yield SparkParts(frame.where("part >= 0"), opened, len(log.keys)), shared
+        yield Buckets(SparkParts(frame.where("part >= 0"), opened, len(log.keys)), shared)
     finally:
         frame.unpersist()
 

@@ -108,7 +108,7 @@ def evaluated(
         if tables is not None:
             _refuse_taken(spark, tables)
         with observer.step("read", "reading events"):
-            parts, shared = stack.enter_context(in_buckets(spark, layout, buckets))
+            log = stack.enter_context(in_buckets(spark, layout, buckets))
         observer.log(f"read the events, {observer.seconds['read']:.1f} s")
         from pyspark import cloudpickle
 
@@ -116,7 +116,7 @@ def evaluated(
         for module in [module for name, module in sys.modules.items() if name.startswith(BESIDE)]:
             cloudpickle.register_pickle_by_value(module)
             stack.callback(cloudpickle.unregister_pickle_by_value, module)
-        done = evaluate_parts(config, parts, shared, observer, fail_fast=fail_fast)
+        done = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
         assert isinstance(done.parts, SparkParts)  # noqa: S101
         stack.callback(done.parts.frame.unpersist)
         yield replace(done.run, write_tables=partial(_write_tables, config, done, tables))
