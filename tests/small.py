@@ -248,5 +248,6 @@ def lists_of(
     folder: Path, model: str, repeat: int = 0, metrics: tuple[Metric, ...] = ()
 ) -> SubmittedLists:
     """Return the lists of a run's model; a run that has none written down gives them again."""
-    lists = task_of(read(folder)).run_lists(model, repeat, again=True)
-    return lists.on_task(model, metrics)
+    evaluated = task_of(read(folder))
+    lists = evaluated.lists(model, repeat, again=True)
+    return evaluated.submitted(model, lists, metrics)

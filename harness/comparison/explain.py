@@ -268,9 +268,9 @@ def explain_run(
 def _submitted(
     evaluated: RunTask, model: str, repeat: int, metrics: tuple[Metric, ...]
 ) -> SubmittedLists:
-    lists = evaluated.run_lists(model, repeat, again=True)
-    which = f", repeat {repeat}" if lists.model.repeats > 1 else ""
-    return lists.on_task(f'model "{model}" of {evaluated.whole.folder}{which}', metrics)
+    lists, run = evaluated.lists(model, repeat, again=True), evaluated.whole
+    which = f", repeat {repeat}" if run.model_of(model, repeat).repeats > 1 else ""
+    return evaluated.submitted(f'model "{model}" of {run.folder}{which}', lists, metrics)
 
 
 def _values_of(evaluated: RunTask, model: str, metric: Metric) -> Floats:

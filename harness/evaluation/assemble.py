@@ -68,12 +68,8 @@ def assemble(
 ) -> Run:
     """Return the run that the users of all parts make, of which only the tables are missing.
 
-    Models that failed in any part are added to the failures of the fold.
-
-    Raises
-    ------
-    HarnessError
-        The evaluation set is empty, or no model is left.
+    Models that failed in any part are added to the failures of the fold; HarnessError where none
+    is left, or the evaluation set is empty.
     """
     config, metrics, failures, observer = fold.config, fold.metrics, fold.failures, fold.observer
     sums: Any = total(attrgetter("sums"))

@@ -16,7 +16,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -46,16 +46,9 @@ _MOST = 10_000_000_000
 class Finished:
     """The models of a config that need not be asked, as an earlier run finished them.
 
-    Without `background`, where answers are written, nothing is kept; whoever owns it waits for it.
-
-    Attributes
-    ----------
-    answers : dict of name to function of a Task
-        Raises DataError where the answers are not for its users and candidates.
-    reused : container of str
-        The models that have answers because an earlier run finished them.
-    kept : dict of name to Kept
-        Of every model that can be known again.
+    `answers` of a model take a task, and raise DataError where they are not for its users and
+    candidates. `reused` are the models that an earlier run finished, `kept` those that can be known
+    again. Without `background`, where answers are written, nothing is kept.
     """
 
     def __init__(
@@ -70,16 +63,19 @@ class Finished:
         for model in config.models:
             if model.use is not None and is_known(config, model.name):  # lists are read again
                 self.kept[model.name] = Kept(config, model.name, evaluation, _FOLDER)
+        if not self.kept:
+            return
+        folder = cache.folder() / _FOLDER
         # Asked first, so that one thread says it where the folder is not private.
-        if self.kept and not fresh and cache.is_private(cache.folder() / _FOLDER):
+        if not fresh and cache.is_private(folder):
             with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
                 read = pool.map(
                     lambda kept: kept.read(partial(_read, kept.name)), self.kept.values()
                 )
-            answers = dict(zip(self.kept, read, strict=True))
-            self.answers |= {name: of_task for name, of_task in answers.items() if of_task}
-        if self.kept:
-            cache.make_room(cache.folder() / _FOLDER, most)
+            for name, answer in zip(self.kept, read, strict=True):
+                if answer is not None:
+                    self.answers[name] = answer
+        cache.make_room(folder, most)
 
     @property
     def unkept(self) -> dict[str, str]:
@@ -115,11 +111,11 @@ def _read(name: str, folder: Path, notes: dict[str, Any]) -> Callable[[Task], As
     """Return what returns the answers that `_write` wrote, for a task."""
     answers = list[Answers]()
     for repeat, facts in enumerate(notes["repeats"]):
-        lists, left_out = (
-            Recommendations(np.load(path, mmap_mode="r")) if path.exists() else None
-            for path in (folder / f"lists-{repeat}.npy", folder / f"others-{repeat}.npy")
-        )
-        answers.append(Answers(cast(Recommendations, lists), left_out, **facts))
+        lists = Recommendations(np.load(folder / f"lists-{repeat}.npy", mmap_mode="r"))
+        path, left_out = folder / f"others-{repeat}.npy", None
+        if path.exists():
+            left_out = Recommendations(np.load(path, mmap_mode="r"))
+        answers.append(Answers(lists, left_out, **facts))
 
     def of_task(task: Task) -> Asked:
         if _size(task) != notes["size"]:
@@ -137,13 +133,7 @@ def _size(task: Task) -> list[int]:
 
 
 class Kept:
-    """What is kept of one model in a folder of the cache, while its source is the same.
-
-    Attributes
-    ----------
-    unkept : str, optional
-        Why nothing is kept for the next command.
-    """
+    """What is kept of one model in a folder of the cache, or why nothing is (`unkept`)."""
 
     def __init__(self, config: Config, name: str, evaluation: Entry, folder: str) -> None:
         self.config, self.name = config, name

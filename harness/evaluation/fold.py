@@ -10,12 +10,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.core.errors import (
-    EmptyEvaluationSetError,
-    HarnessError,
-    RecommenderError,
-    printable,
-)
+from harness.core.errors import EmptyEvaluationSetError, HarnessError, RecommenderError, printable
 from harness.core.progress import Observer
 from harness.evaluation.answers import Answers, ask_in_turn
 from harness.evaluation.build import Factories, with_models
@@ -96,11 +91,8 @@ class Failures:
 
     def notes(self, config: Config) -> tuple[str, ...]:
         """Return what becomes of the comparison without them."""
-        baseline = config.compare.baseline
-        if baseline not in self.errors:
-            return ()
-        n = len(config.models) - len(self.errors)
-        if n == 1:
+        baseline, n = config.compare.baseline, len(config.models) - len(self.errors)
+        if baseline not in self.errors or n == 1:
             return ()
         return (
             f'the baseline "{baseline}" failed: the other {n} models are compared pair by pair',

@@ -113,22 +113,17 @@ def over_folds(
         not_judged = _not_judged(folds, held_out)
         lawful = not not_judged and has_law(metrics[0], graded=config.graded)
         laws = [cast(Law, fold.law) for fold in users] if lawful else None
+        total = of_one(folded(folds, part, laws))
         figures = figures_by(
-            config_left,
-            metrics,
-            of_one(folded(folds, part, laws)),
-            users=folds.users,
-            folds=folds,
-            against_chance=lawful,
+            config_left, metrics, total, users=folds.users, folds=folds, against_chance=lawful
         )
     models = []
     for model in last.models:
         by_fold = [run.record.model(model.name) for run in runs]
+        estimates = {str(metric): _estimate(metric, by_fold, part, figures) for metric in metrics}
         update = {
             "lists": tuple(config.list_files(model.name)),
-            "metrics": {
-                str(metric): _estimate(metric, by_fold, part, figures) for metric in metrics
-            },
+            "metrics": estimates,
             "vs_random": figures.verdicts.get(model.name),
             "curve": _means([record.curve for record in by_fold]),
             "described": _means([record.described for record in by_fold]),
@@ -207,13 +202,13 @@ def _same_lists(config: Config) -> list[str]:
         folds = dict[Path, list[int]]()
         for number, name in enumerate(names, 1):
             folds.setdefault((config.folder / name).resolve(), []).append(number)
-        notes += [
-            f'model "{model.name}": its lists are {names[same[0] - 1]} in folds '
-            f"{', '.join(map(str, same))}; if the file was made for one of these folds, name one "
-            "file per fold"
-            for same in folds.values()
-            if len(same) > 1
-        ]
+        for same in folds.values():
+            if len(same) > 1:
+                notes.append(
+                    f'model "{model.name}": its lists are {names[same[0] - 1]} in folds '
+                    f"{', '.join(map(str, same))}; if the file was made for one of these folds, "
+                    "name one file per fold"
+                )
     return notes
 
 
@@ -236,13 +231,7 @@ def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
 
 
 class HeldOut:
-    """What the folds of a given split hold out; of other splits nothing is asked.
-
-    Attributes
-    ----------
-    overlaps : list of str
-        A note on every two folds that hold out the same items of the same users.
-    """
+    """What the folds of a given split hold out; `overlaps` are notes on folds that share some."""
 
     def __init__(self, config: Config) -> None:
         self._given = isinstance(config.split, GivenSplit) and config.n_folds > 1
@@ -251,13 +240,7 @@ class HeldOut:
         self.overlaps: list[str] = []
 
     def add(self, fold: EvaluationSet) -> None:
-        """Add the next fold.
-
-        Raises
-        ------
-        UsageError
-            It holds out what an earlier one does: it would count as news, and says nothing new.
-        """
+        """Add the next fold; raise UsageError where it holds out just what an earlier one does."""
         if not self._given:
             return
         users = fold.user_ids.gather(np.repeat(np.arange(len(fold.users)), fold.truth.sizes))

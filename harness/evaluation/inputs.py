@@ -115,8 +115,12 @@ def _config_of_sections(sections: Mapping[str, Any]) -> Config:
         values["data"]["cache"] = False
     entries, objects = _models(sections.get("models"), frames)
     config = parse(values | {"models": entries}, Path(), IN_PYTHON)
-    inputs = Given(read_frames(config, frames) if frames else {}, objects)
-    return config.model_copy(update={"given": inputs})
+    layouts = [fold.layout() for fold in config.folds()] if frames else []
+    events = {table.file: table for layout in layouts for table in layout.events}
+    for name, frame in frames.items():  # of events only the columns that are asked for
+        is_log = name in events
+        frames[name] = _events(events[name], frame) if is_log else as_polars(frame, role_of(name))
+    return config.model_copy(update={"given": Given(frames, objects)})
 
 
 def _plain(value: Any) -> Any:
@@ -232,16 +236,6 @@ def _param(model: str, key: str, value: Any) -> Any:
         f"{'None' if value is None else type(value).__name__}, which a config cannot hold; "
         f"remove it, or give the object: {model!r}: MyModel({key}=…)"
     )
-
-
-def read_frames(config: Config, frames: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
-    """Return the frames as Polars holds them; of events only the columns that are asked for."""
-    layouts = [fold.layout() for fold in config.folds()]
-    events = {table.file: table for layout in layouts for table in layout.events}
-    return {
-        name: _events(events[name], frame) if name in events else as_polars(frame, role_of(name))
-        for name, frame in frames.items()
-    }
 
 
 def _events(table: EventTable, native: Any) -> pl.DataFrame:

@@ -114,12 +114,12 @@ def odd(name: str, lists: Recommendations, evaluation_set: EvaluationSet) -> tup
     """Return notes on a file's lists: users without one, and items that are no candidates."""
     users = int((lists.items < 0).all(axis=1).sum())
     positions = int((lists.items >= len(evaluation_set.candidates)).sum())
-    notes = [*lists.warnings]
+    notes = []
+    if users > 0:
+        plural = "evaluated users have no list, so they score 0"
+        notes.append(counted(users, "evaluated user has no list, so it scores 0", plural))
     if positions > 0:
         plural = "positions have items that are not candidates, so they cannot hit"
         single = "position has an item that is not a candidate, so it cannot hit"
-        notes.insert(0, counted(positions, single, plural))
-    if users > 0:
-        plural = "evaluated users have no list, so they score 0"
-        notes.insert(0, counted(users, "evaluated user has no list, so it scores 0", plural))
-    return tuple(f'model "{name}": {note}' for note in notes)
+        notes.append(counted(positions, single, plural))
+    return tuple(f'model "{name}": {note}' for note in (*notes, *lists.warnings))

@@ -32,12 +32,12 @@ class Limit:
     says: str
 
 
-def limit(text: str | None) -> Limit | None:
-    """Return what is allowed, or without a text what is free; None where nobody knows."""
+def limit(text: str | None) -> Limit:
+    """Return what is allowed, or without a text what is free."""
     if text is not None:
         return Limit(parse(text), f"--memory allows {shown(parse(text))}")
     available = free()
-    return None if available is None else Limit(available, f"{shown(available)} is free")
+    return Limit(available, f"{shown(available)} is free")
 
 
 def parse(text: str) -> int:
@@ -68,7 +68,7 @@ def needed(layout: Layout) -> int:
 
 
 def require_memory(
-    config: Config, selected: EvaluationSet, held: int, events: int, limit: Limit | None
+    config: Config, selected: EvaluationSet, held: int, events: int, limit: Limit
 ) -> None:
     """Raise UsageError where a run needs more memory than there is: the system would swap.
 
@@ -79,7 +79,7 @@ def require_memory(
     lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))
     a_list = 2 * 4 * min(config.evaluation.k, candidates) + _A_VALUE * n_metrics
     needed = BASE + AN_EVENT * events + users * (_A_USER + lists * a_list)
-    if limit is not None and needed > limit.size:
+    if needed > limit.size:
         raise UsageError(
             f"{counted(users, 'evaluated user')} with {counted(lists, 'list')} each, and "
             f"{counted(events, 'event')}, need about {shown(needed)} of memory; {limit.says}. "
@@ -88,19 +88,17 @@ def require_memory(
         )
 
 
-def free(group: Path = _GROUP) -> int | None:
-    """Return how many bytes there are for this process; None where the system does not say."""
-    sizes = []
-    with suppress(OSError, ValueError, IndexError, StopIteration):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        available = next(line for line in lines if line.startswith("MemAvailable"))
-        sizes.append(1024 * int(available.split()[1]))
+def free(group: Path = _GROUP) -> int:
+    """Return how many bytes there are for this process."""
+    import psutil  # slow to import
+
+    available: int = psutil.virtual_memory().available
     with suppress(OSError, ValueError):  # "max" is no number: a container has no limit
         most, held = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         # Files that wait in memory can go.
-        sizes.append(max(most - held + int(stat.get("inactive_file", 0)), 0))
-    return min(sizes, default=None)
+        return min(available, max(most - held + int(stat.get("inactive_file", 0)), 0))
+    return available
 
 
 def shown(size: int) -> str:

@@ -38,15 +38,9 @@ Content = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedPart(ProfiledUsers):
-    """The users of a part, their scores and lists; metrics of all lists are of the part's alone.
+    """The users of a part, their scores, and each repeat's lists by model.
 
-    Attributes
-    ----------
-    sums : mapping
-        What is known of all users when those of all parts are added up: of the evaluation set, and
-        by model.
-    lists : mapping of model to sequence of Recommendations
-        Of each repeat.
+    `sums` say what is known of all users when those of all parts are added up.
     """
 
     sums: Mapping[Any, Any]
@@ -61,14 +55,19 @@ class EvaluatedPart(ProfiledUsers):
     def content(self, metrics: Sequence[Metric]) -> Content:
         """Return what is kept of a part, for `opened`."""
         of_users = [metric for metric in metrics if metric.definition.of == "user"]
-        values = {name: [t.values[m] for m in of_users] for name, t in self.tables.items()}
-        items = {name: [lists.items for lists in repeats] for name, repeats in self.lists.items()}
+        values = {
+            name: np.array([table.values[metric] for metric in of_users])
+            for name, table in self.tables.items()
+        }
         return {
             "profile": self.profile,
             "law": {} if self.law is None else vars(self.law),
             "sums": self.sums,
-            "values": {name: np.array(arrays) for name, arrays in values.items()},
-            "lists": {name: np.array(arrays) for name, arrays in items.items()},
+            "values": values,
+            "lists": {
+                name: np.array([lists.items for lists in repeats])
+                for name, repeats in self.lists.items()
+            },
         }
 
     @classmethod

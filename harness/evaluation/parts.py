@@ -36,13 +36,7 @@ from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate
 from harness.evaluation.plan import Learner, learn, of_all_events
 from harness.models.recommendations import Recommendations
 from harness.protocol.evaluation_set import EvaluationSet, merged, refuse_empty, without_seen
-from harness.protocol.task import (
-    Task,
-    asked,
-    log_evaluation_set,
-    noted,
-    refuse_rows_without_order,
-)
+from harness.protocol.task import Task, asked, log_evaluation_set, noted, refuse_rows_without_order
 from harness.protocol.users import of_events, with_attributes
 from harness.results.run import Run
 from harness.stats.slices import USER
@@ -58,7 +52,13 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Us
     # Files of lists are read later, for all users. The task has no events; positions of users are
     # those among themselves.
     observer, failures = fold.observer, fold.failures
-    datasets = partial(_datasets, buckets)
+
+    def datasets() -> Iterator[Dataset]:
+        with doing("bucket", len(buckets)) as stage:
+            for data in buckets.datasets():
+                yield data
+                stage.update()
+
     total = of_parts(datasets)
     plan, learners = learn(fold, buckets.shared, total)
     answers = defaultdict[str, list[list[Answers]]](lambda: [[] for _ in fold.models])
@@ -111,14 +111,6 @@ def _of_all_users(buckets: Sequence[Answers], order: Int64, left_out_order: Int6
         refusal=min((b.refusal for b in buckets if b.refusal is not None), default=None),
         changes=min((b.changes for b in buckets if b.changes is not None), default=None),
     )
-
-
-def _datasets(buckets: Buckets) -> Iterator[Dataset]:
-    """Yield the buckets, one at a time."""
-    with doing("bucket", len(buckets)) as stage:
-        for data in buckets.datasets():
-            yield data
-            stage.update()
 
 
 def _stacked(lists: Sequence[Recommendations], order: Int64) -> Recommendations:

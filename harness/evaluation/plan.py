@@ -114,8 +114,7 @@ def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
         new_items = split.newcomer_items(data, sums["items"], sums["valid items"])
         whole = replace(whole, alike=(*new_users.notes("user"), *new_items))
     rule = config.evaluation.candidates or data.candidates
-    in_train = sums["items"] > 0
-    candidates = evaluation_set.candidates_of(data, whole, rule, lambda: in_train)
+    candidates = evaluation_set.candidates_of(data, whole, rule, sums["items"] > 0)
     if config.graded:
         refuse_grades(asked(config), sums["highest"].values, VALUES)
     return Plan(config, data, whole, candidates, sums["items"], core)
@@ -136,7 +135,7 @@ def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
         return {**sums, "days": strays.by_day(part)}
     if not isinstance(config.split, GivenSplit):
         return sums
-    odd = newcomers.odd_keys(newcomers.users_of(part, sides.train, sides.valid))
+    odd = newcomers.odd_forms(newcomers.users_of(part, sides.train, sides.valid))
     valid = sides.valid.item_counts(len(part.item_ids))
     return {**sums, "odd": odd, "valid items": valid}
 

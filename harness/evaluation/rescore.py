@@ -28,7 +28,7 @@ from harness.protocol import truth
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.fingerprint import FORMAT
 from harness.protocol.task import Task, make_task
-from harness.results.folder import RECOMMENDATIONS, table
+from harness.results.folder import RECOMMENDATIONS
 from harness.results.record import ModelRecord
 from harness.results.run import Run, read
 from harness.results.tables import positions_of
@@ -40,15 +40,8 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
     """Score the lists of a run's models under some metrics; no model learns again.
 
     `folder` is what `harness run` wrote, with its recommendations.parquet. Models are ordered and
-    compared by the first of `metrics`, the run's own by default.
-
-    Raises
-    ------
-    UsageError
-        No such run, it holds no lists, a metric looks at more positions than lists have, or the
-        data or the lists have changed since the run.
-    DataError
-        Its lists are not of its users, or its scores are not those of its result.json.
+    compared by the first of `metrics`, the run's own by default. Raises HarnessError where there
+    is no such run, it holds no such lists, or the data or the lists have changed since.
     """
     run = read(Path(folder))
     configs_of(run)
@@ -71,7 +64,7 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
 def _written(config: Config, run: Run) -> Finished:
     """Return the models of a fold, as the run's folder holds their lists."""
     finished = Finished(config, fresh=True, background=None)
-    finished.reused = ()  # that is of the run
+    finished.reused = ()  # says what a run itself took from the cache
     finished.answers = {model.name: partial(_answers, run, model) for model in run.models}
     return finished
 
@@ -86,42 +79,16 @@ def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
     answers = []
     for repeat in range(model.repeats):
         lists = positions_of(rows.filter(repeat=repeat)["items"], evaluation_set)
-        then, judgments = _scores_of(run, model.name, repeat), evaluation_set.judgments()
-        refuse_other_scores(run, model.name, then, lists.items, judgments)
+        _refuse_other_lists(run, model.name, repeat, lists, evaluation_set)
         answers.append(Answers(lists, drawn=drawn, notes=notes))
     return answers, model.seconds, None
 
 
 @dataclass(frozen=True, eq=False)
-class RunLists:
-    """The lists of a run's model for the users of its evaluation set, or of one fold from 1."""
-
-    model: ModelRecord
-    task: Task
-    lists: Recommendations
-    fold: int
-    folds: int
-
-    def on_task(self, title: str, metrics: tuple[Metric, ...]) -> SubmittedLists:
-        """Return them beside the true items, under some metrics."""
-        solution = truth.of_task(self.task, metrics)
-        strange = self.lists.strange.fill_null("(an unknown item)")
-        items = pl.concat([solution.items.alias(strange.name), strange])
-        submitted = lists_of_positions(title, solution, self.lists.items, items, {})
-        solution = replace(submitted.solution, folds=self.folds, fold=self.fold)
-        return replace(submitted, solution=solution, left_out={})
-
-
-@dataclass(frozen=True, eq=False)
 class RunTask:
-    """An evaluation set of a run, made again of its data.
+    """An evaluation set of a run, made again of its data: that of a fold, from 1, or the only one.
 
-    Attributes
-    ----------
-    whole, run : Run
-        The run, and the one of its folds that it is; a run without folds twice.
-    fold, folds : int
-        Which fold, from 1, of how many.
+    `run` is the run of that fold; without folds it is the `whole` run.
     """
 
     whole: Run
@@ -130,9 +97,12 @@ class RunTask:
     fold: int
     folds: int
 
-    def run_lists(self, model: str, repeat: int = 0, *, again: bool = False) -> RunLists:
-        """Return the lists of a model; see the function `run_lists`."""
-        record, run, task = self.whole.model_of(model, repeat), self.run, self.task
+    def lists(self, model: str, repeat: int = 0, *, again: bool = False) -> Recommendations:
+        """Return the lists of a model, known to be those of the run; without a file ask it `again`.
+
+        Raises UsageError where there are none, or they have changed since.
+        """
+        run, task = self.run, self.task
         if again and not (self.whole.folder / RECOMMENDATIONS).exists():
             made = Factories(task.config, [model]).make([model], repeat)[model]
             lists = recommend(model, fitted(model, made, task), task, repeat)
@@ -144,9 +114,19 @@ class RunTask:
                 f"{run.folder}: the source of {', '.join(run.changed_metrics.values())} has "
                 f"changed since this run, so harness cannot check these lists; {run.again}"
             )
-        then, judgments = _scores_of(run, model, repeat), task.evaluation_set.judgments()
-        refuse_other_scores(run, model, then, lists.items, judgments)
-        return RunLists(record, task, lists, self.fold, self.folds)
+        _refuse_other_lists(run, model, repeat, lists, task.evaluation_set)
+        return lists
+
+    def submitted(
+        self, title: str, lists: Recommendations, metrics: tuple[Metric, ...]
+    ) -> SubmittedLists:
+        """Return lists beside the true items, under some metrics."""
+        solution = truth.of_task(self.task, metrics)
+        strange = lists.strange.fill_null("(an unknown item)")
+        items = pl.concat([solution.items.alias(strange.name), strange])
+        submitted = lists_of_positions(title, solution, lists.items, items, {})
+        solution = replace(submitted.solution, folds=self.folds, fold=self.fold)
+        return replace(submitted, solution=solution, left_out={})
 
 
 def task_of(whole: Run, fold: int | None = None) -> RunTask:
@@ -166,16 +146,6 @@ def task_of(whole: Run, fold: int | None = None) -> RunTask:
     run, task = whole.folds[number - 1], make_task(configs[number - 1])
     refuse_changed(run, task.evaluation_set)
     return RunTask(whole, run, task, number, folds)
-
-
-def run_lists(whole: Run, model: str, repeat: int = 0, fold: int | None = None) -> RunLists:
-    """Return the lists of a model, of the last fold by default; 1 is the earliest.
-
-    Raises UsageError where there are none, or they or the data have changed since.
-    """
-    whole.model_of(model, repeat)  # known before any event is read
-    table(whole.folder, RECOMMENDATIONS)
-    return task_of(whole, fold).run_lists(model, repeat)
 
 
 def configs_of(run: Run) -> tuple[Config, ...]:
@@ -208,11 +178,7 @@ def refuse_changed(run: Run, evaluation_set: EvaluationSet) -> None:
 
 
 def refuse_other_scores(
-    run: Run,
-    model: str,
-    then: Mapping[Metric, Floats],
-    lists: Int32,
-    judgments: Judgments,
+    run: Run, model: str, then: Mapping[Metric, Floats], lists: Int32, judgments: Judgments
 ) -> None:
     """Raise UsageError where lists have other scores of users than `then`, those of the run.
 
@@ -229,6 +195,9 @@ def refuse_other_scores(
             )
 
 
-def _scores_of(run: Run, model: str, repeat: int) -> dict[Metric, Floats]:
-    values = run.scores[model].values
-    return {metric: of_metric[repeat] for metric, of_metric in values.items()}
+def _refuse_other_lists(
+    run: Run, model: str, repeat: int, lists: Recommendations, evaluation_set: EvaluationSet
+) -> None:
+    """Raise UsageError where lists have other scores than those of the repeat in the run."""
+    then = {metric: values[repeat] for metric, values in run.scores[model].values.items()}
+    refuse_other_scores(run, model, then, lists.items, evaluation_set.judgments())

@@ -189,13 +189,13 @@ def _on_one_log(
     config: Config,
     folds: Sequence[Fold],
     held: int,
-    limit: Limit | None,
+    limit: Limit,
     workers: ModelWorkers,
     held_out: HeldOut,
 ) -> list[tuple[Run, EvaluatedPart]]:
     """Return the run on each fold of the same events, which are read once, and its users."""
     layout, evaluated = folds[0].config.layout(), []
-    if limit is None or layout.has_frames or memory_needs.needed(layout) <= limit.size:
+    if layout.has_frames or memory_needs.needed(layout) <= limit.size:
         opened = _in_memory(config, folds, workers, limit)
     else:
         opened = in_buckets(config, folds, limit)
@@ -213,7 +213,7 @@ def _on_one_log(
 
 @contextmanager
 def _in_memory(
-    config: Config, folds: Sequence[Fold], workers: ModelWorkers, limit: Limit | None
+    config: Config, folds: Sequence[Fold], workers: ModelWorkers, limit: Limit
 ) -> Iterator[Callable[[Fold, int], Users]]:
     """Yield what returns the users of a fold, with all events and `held` users in memory."""
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written

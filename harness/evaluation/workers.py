@@ -74,10 +74,7 @@ def data_of(stamps: object, tasks: Iterable[Task]) -> str:
 class ModelWorkers:
     """The models of a config with all folds, of which some are evaluated by workers.
 
-    Attributes
-    ----------
-    ready : function
-        Returns when the files can be read by others, too: when the cache is written.
+    `ready` returns when the files can be read by others, too: when the cache is written.
     """
 
     def __init__(self, config: Config, workers: Workers) -> None:
@@ -194,11 +191,11 @@ def stamps_of(layout: Layout) -> list[list[Any]]:
     return cache.stamps(loading.files(layout))
 
 
-def processes(jobs: int, layouts: Iterable[Layout], limit: Limit | None) -> int:
+def processes(jobs: int, layouts: Iterable[Layout], limit: Limit) -> int:
     """Return how many processes evaluate models: as many as are asked for and have memory."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise UsageError(f"jobs is {jobs!r}; expected a number of processes, 1 or more")
-    if jobs == 1 or limit is None:
+    if jobs == 1:
         return jobs
     each = max(memory.needed(layout) for layout in layouts) + _A_MODEL
     room = max(1, limit.size // each)

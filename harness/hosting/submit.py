@@ -24,11 +24,12 @@ from harness.data.dataset import ITEM, KIND, TIME, USER, VALUE, positions
 from harness.delimited.stream import Refused
 from harness.evaluation.answers import fitted, recommend
 from harness.evaluation.build import Factories
-from harness.evaluation.rescore import run_lists
+from harness.evaluation.rescore import task_of
 from harness.models.recommendations import EMPTY, Recommendations
-from harness.protocol.evaluation_set import EvaluationSet, candidates_of, items_in_train, items_of
+from harness.protocol.evaluation_set import EvaluationSet, candidates_of, items_of
 from harness.protocol.task import Task, make_task, model_of, noted
 from harness.protocol.truth import Solution
+from harness.results.folder import RECOMMENDATIONS, table
 from harness.results.run import read
 from harness.scoring import competition
 from harness.scoring.terms import which_fold
@@ -144,28 +145,30 @@ def submit_run(
     config = run.settings
     _refuse_other_ending(out)
     refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
-    of_model = run_lists(run, model, repeat, fold)
-    task, asked = of_model.task, competition.of_config(config)
+    repeats = run.model_of(model, repeat).repeats  # known before any event is read
+    table(run.folder, RECOMMENDATIONS)
+    of_run = task_of(run, fold)
+    every_list = of_run.lists(model, repeat)
+    task, asked = of_run.task, competition.of_config(config)
     evaluated = task.evaluation_set
     users, beyond = rows_of(asked, evaluated)
     rows = positions(users, evaluated.user_ids)
     unknown = users.filter(pl.Series(rows < 0))
     if len(unknown) > 0:
         again = learning_again(run.folder, model, out, repeat)
-        if of_model.fold < of_model.folds:
+        if of_run.fold < of_run.folds:
             split = shlex.join(["harness", "split", str(run.folder / "config.toml")])
-            again = f"{split} --out DIR, and submit with the config of fold {of_model.fold} there"
+            again = f"{split} --out DIR, and submit with the config of fold {of_run.fold} there"
         more = counted(len(unknown), "more user", "more users")
         raise UsageError(
             f"{run.folder}: has lists of its {counted(len(evaluated.users), 'evaluated user')}, "
             f'but the competition requires {more}, such as "{printable(unknown[0])}"; fit the '
             f"model again to get all lists: {again}"
         )
-    lists = replace(of_model.lists, items=of_model.lists.items[rows])
+    lists = replace(every_list, items=every_list.items[rows])
     _write(model, lists, out, users, asked, task, evaluated)
-    repeats = of_model.model.repeats
     means = f"repeat {repeat}; the run's scores are means over repeats 0 to {repeats - 1}"
-    which = [which_fold(of_model.fold, of_model.folds, runs=True), means if repeats > 1 else ""]
+    which = [which_fold(of_run.fold, of_run.folds, runs=True), means if repeats > 1 else ""]
     return Submitted(out, len(users), 0, beyond, (*filter(None, which), *task.data.notes))
 
 
@@ -281,7 +284,7 @@ def _on_everything(task: Task) -> Task:
             "--all-events: the candidates are the items shown in the window, and the data does "
             "not say what is shown after it"
         )
-    candidates = candidates_of(data, parts, rule, lambda: items_in_train(data, parts))
+    candidates = candidates_of(data, parts, rule)
     evaluation_set = replace(
         task.evaluation_set, candidates=candidates, candidate_ids=data.item_ids.gather(candidates)
     )

@@ -151,7 +151,7 @@ def _layout(draft: Draft, target: Path) -> Layout:
 def _read(draft: Draft, target: Path) -> tuple[Dataset | None, str]:
     """Return the log as it is read, unless it needs more memory than is free; or what is wrong."""
     layout, limit = _layout(draft, target), memory.limit(None)
-    if limit is not None and memory.needed(layout) > limit.size:
+    if memory.needed(layout) > limit.size:
         draft.lines.append(
             "the log is larger than the free memory, so init read only its first rows"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import NamedTuple
@@ -124,12 +124,6 @@ def among(numbers: Int32, n: int) -> Bool:
     return there
 
 
-def with_candidates(true: TruePairs, position: Int32) -> Int32:
-    """Return the users with at least one true item among the candidates."""
-    n_items = len(position)
-    return distinct(true.pairs[position[true.pairs % n_items] >= 0] // n_items).astype(np.int32)
-
-
 ACTIVE = "active in the window"
 LOG, CORE = "in the log", "in the k-core"
 """The steps of a funnel that come before the window, where a k-core is asked for."""
@@ -152,50 +146,22 @@ def in_window(funnel: Sequence[Step]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationSet:
-    """Who is evaluated, and against what; it never changes.
+    """Who is evaluated, and against what; it never changes."""
 
-    Attributes
-    ----------
-    users : int32 array, (n,)
-        Positions of the evaluated users among the data set's, in id order.
-    user_ids : polars.Series of str, (n,)
-    candidates : int32 array, (N,)
-        Positions of the candidates among the data set's items, in id order.
-    candidate_ids : polars.Series of str, (N,)
-    truth : Ragged, n rows
-        Candidate positions of each user's true items.
-    relevant : int64 array, (n,)
-        R of each user: true items, candidates or not.
-    outside_ids : polars.Series of str
-        Ids of the true items that are no candidates, by user and id; they count in R alone.
-    grades, outside_grades : float64 arrays, optional
-        Of each entry of `truth` and of `outside_ids`, above 0, where events have values.
-    seen : Ragged, n rows, optional
-        Candidate positions of each user's training items, where ``seen_items = "drop"``.
-    n_seen : int64 array, (n,), optional
-        How many these are, where they themselves are on disk.
-    k : int
-        The length of the longest list that is scored.
-    funnel : tuple of Step
-        The rules that selected the users, in order.
-    of_parts : Leaves, optional
-        The leaves of its fingerprint, of a set that was merged from parts; else they are made.
-    """
-
-    users: Int32
-    user_ids: pl.Series
-    candidates: Int32
-    candidate_ids: pl.Series
-    truth: Ragged
-    relevant: Int64
-    outside_ids: pl.Series
-    seen: Ragged | None
-    k: int
-    funnel: tuple[Step, ...]
-    n_seen: Int64 | None = None
-    of_parts: Leaves | None = None
-    grades: Floats | None = None
-    outside_grades: Floats | None = None
+    users: Int32  # positions among the data set's, (n,), in id order
+    user_ids: pl.Series  # text, (n,)
+    candidates: Int32  # positions among the data set's items, (N,), in id order
+    candidate_ids: pl.Series  # text, (N,)
+    truth: Ragged  # candidate positions of each user's true items, n rows
+    relevant: Int64  # R of each user: true items, candidates or not, (n,)
+    outside_ids: pl.Series  # true items that are no candidates, by user and id; only R counts them
+    seen: Ragged | None  # candidates in each user's training, where ``seen_items = "drop"``, n rows
+    k: int  # the length of the longest list that is scored
+    funnel: tuple[Step, ...]  # the rules that selected the users, in order
+    n_seen: Int64 | None = None  # how many `seen` has, (n,), where it is on disk
+    of_parts: Leaves | None = None  # of a set that was merged from parts
+    grades: Floats | None = None  # of each entry of `truth`, above 0, where events have values
+    outside_grades: Floats | None = None  # of each of `outside_ids`
 
     @property
     def n_candidates(self) -> Int64:
@@ -246,25 +212,15 @@ class EvaluationSet:
 def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> EvaluationSet:
     """Return the evaluation set that `split` and `config` define.
 
-    Raises
-    ------
-    EmptyEvaluationSetError
-        No user or no candidate is left; the message shows the users after every rule, and names
-        the rule to change.
-    UsageError
-        The candidate rule does not go with the layout or the split; no such event type.
+    Raises EmptyEvaluationSetError where no user or candidate is left, with the users after every
+    rule, and UsageError for a rule of candidates that does not go with the data, or an unknown
+    event type.
     """
     require_types(dataset, config)
     rule = config.candidates or dataset.candidates
-    candidates = candidates_of(dataset, split, rule, lambda: items_in_train(dataset, split))
-    evaluation_set = of_candidates(dataset, split, config, candidates)
+    evaluation_set = of_candidates(dataset, split, config, candidates_of(dataset, split, rule))
     refuse_empty(evaluation_set.funnel, len(evaluation_set.candidates), rule, split)
     return evaluation_set
-
-
-def items_in_train(dataset: Dataset, split: Split) -> Bool:
-    """Return which items have training events."""
-    return among(split.train.item, len(dataset.item_ids))
 
 
 def of_candidates(
@@ -288,7 +244,8 @@ def of_candidates(
         name = SEEN if dataset.registered is None else REGISTERED
         steps.append(Step(name, len(users)))
     if config.require_hit:
-        users = np.intersect1d(users, with_candidates(true, position), assume_unique=True)
+        hit = true.where(position[true.pairs % len(position)] >= 0).pairs // len(position)
+        users = np.intersect1d(users, distinct(hit).astype(np.int32), assume_unique=True)
         steps.append(Step(HIT, len(users)))
     return _set(dataset, candidates, users, true, seen, config.k, tuple(steps))
 
@@ -302,12 +259,8 @@ def without_seen(part: EvaluationSet) -> EvaluationSet:
 def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
     """Return the evaluation set of all users by those of buckets of them, `without_seen`.
 
-    Returns
-    -------
-    EvaluationSet
-        Its users' positions are those among themselves.
-    order : int64 array, (n,)
-        What orders users that stand bucket by bucket by their ids.
+    Users' positions are those among themselves. Also return the order by which users that stand
+    bucket by bucket are sorted by their ids.
     """
     first = parts[0]
     ids = pl.concat([part.user_ids for part in parts])
@@ -361,20 +314,12 @@ def refuse_empty(
         cause = f'there are no candidates: candidates = "{rule}" leaves none'
     else:
         emptied = next(s.step for s in funnel if s.users == 0)
-        cure = _cure(emptied, split)
-        cause = f'no user is left after the rule "{emptied}"; {cure}'
+        cause = f'no user is left after the rule "{emptied}"; {_cure(emptied, split)}'
     raise EmptyEvaluationSetError(f"{cause}\nusers\n{steps}\n  {n_candidates:>12,}  candidates")
 
 
 def sums(part: EvaluationSet) -> Sums:
-    """Return what is told of an evaluation set of all users; those of parts of them add up.
-
-    Returns
-    -------
-    dict
-        ``funnel``: of each rule the users, in order; ``leaves``: `fingerprint.leaf_sums`;
-        ``with_items``: users with a true item.
-    """
+    """Return users by rule, leaves of the fingerprint and users with a true item; parts add up."""
     return {
         "funnel": {step.step: np.array([step.users]) for step in part.funnel},
         "leaves": fingerprint.leaf_sums(part.leaves),
@@ -425,29 +370,22 @@ def _set(
 
 def items_of(evaluation_set: EvaluationSet, dataset: Dataset, events: Events) -> Ragged:
     """Return the candidate positions of every evaluated user's items among `events`, n rows."""
+    users = evaluation_set.users
     position = places(evaluation_set.candidates, len(dataset.item_ids))
-    return _lists(pairs_of(dataset, events, evaluation_set.users), evaluation_set.users, position)[
-        0
-    ]
+    return _lists(pairs_of(dataset, events, users), users, position)[0]
 
 
 def candidates_of(
-    dataset: Dataset, split: Split, rule: CandidateRule, in_train: Callable[[], Bool]
+    dataset: Dataset, split: Split, rule: CandidateRule, in_train: Bool | None = None
 ) -> Int32:
-    """Return the items that a rule allows, in id order.
+    """Return the items that a rule allows, in id order; `in_train` are those with training events.
 
-    Parameters
-    ----------
-    in_train : callable
-        Returns which items have training events.
-
-    Raises
-    ------
-    UsageError
-        The rule does not go with the layout or the split.
+    Raises UsageError where the rule does not go with the layout or the split.
     """
     if rule == "train":
-        return np.flatnonzero(in_train()).astype(np.int32)
+        if in_train is None:
+            in_train = among(split.train.item, len(dataset.item_ids))
+        return np.flatnonzero(in_train).astype(np.int32)
     if dataset.catalogue is None:
         raise UsageError(
             f'[evaluation] candidates = "{rule}" needs a table of items; name one as [data] '
@@ -483,17 +421,6 @@ def _grouped(row: Int32, values: Int32, n_rows: int) -> Ragged:
 
 def _cure(emptied: str, split: Split) -> str:
     """Return what to change, in the words of how the events were split."""
-    longer, shorter = "take a longer window under [split]", "take a shorter window under [split]"
-    if split.cuts is not None:  # a split per user
-        longer, shorter = (
-            "hold out more events under [split]",
-            "hold out fewer events under [split]",
-        )
-    elif split.until is None:  # a given one
-        longer = "name a file with more events as [split] valid"
-        shorter = "; ".join(
-            [*split.alike, "check that [data] events and [split] valid write users the same way"]
-        )
     if emptied == HIT and split.in_both == split.n_events[1]:
         return f"{split.in_both_told}; remove these events from one of the tables"
     if emptied == HIT:
@@ -503,4 +430,13 @@ def _cure(emptied: str, split: Split) -> str:
             '"keep"'
         )
     known = emptied in (SEEN, REGISTERED)
-    return f'{shorter}, or set [evaluation] users = "all"' if known else longer
+    if split.cuts is not None:  # a split per user
+        cure = f"hold out {'fewer' if known else 'more'} events under [split]"
+    elif split.until is not None:
+        cure = f"take a {'shorter' if known else 'longer'} window under [split]"
+    elif known:
+        same = "check that [data] events and [split] valid write users the same way"
+        cure = "; ".join([*split.alike, same])
+    else:
+        cure = "name a file with more events as [split] valid"
+    return f'{cure}, or set [evaluation] users = "all"' if known else cure

@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,21 +35,9 @@ FORMAT = 2
 """Raised whenever equal evaluation sets get another fingerprint; runs record it."""
 _SIZE = 32
 _EMPTY = np.frombuffer(hashlib.sha256().digest(), np.uint8)
-
-
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """The leaves of the fields that each user has a share in; SHA-256 of nothing where nobody is.
-
-    Attributes
-    ----------
-    users, truth, seen, grades : uint8 array, (4096, 32)
-    """
-
-    users: Bytes
-    truth: Bytes
-    seen: Bytes
-    grades: Bytes
+Leaves: TypeAlias = "Mapping[str, Bytes]"
+"""Of the fields users, truth, seen and grades the leaves, (4096, 32); SHA-256 of nothing where
+nobody is."""
 
 
 def leaves_of(
@@ -61,28 +48,25 @@ def leaves_of(
     relevant: Int64,
     outside_ids: pl.Series,
     seen: Ragged | None,
-    grades: Floats | None = None,
-    outside_grades: Floats | None = None,
+    grades: Floats | None,
+    outside_grades: Floats | None,
 ) -> Leaves:
     """Return the leaves of some users; parameters are the attributes of `EvaluationSet`."""
-    leaf = leaf_of(user_hashes)
     candidates, outside = _texts(candidate_ids), _texts(outside_ids)
     ends = np.append(0, np.cumsum(relevant - truth.sizes))
     outside_rows = Ragged(ends, np.arange(len(outside), dtype=np.int32))
     alone = _number(1)
     users = [alone + text for text in _texts(user_ids)]
-    return Leaves(
-        users=_leaves([users], leaf),
-        truth=_leaves([users, _lists(candidates, truth), _lists(outside, outside_rows)], leaf),
-        seen=_none() if seen is None else _leaves([users, _lists(candidates, seen)], leaf),
-        grades=(
-            _none()
-            if grades is None or outside_grades is None
-            else _leaves(
-                [users, _graded(grades, truth.indptr), _graded(outside_grades, ends)], leaf
-            )
-        ),
-    )
+    lists: dict[str, list[Iterable[bytes]]] = {
+        "users": [users],
+        "truth": [users, _lists(candidates, truth), _lists(outside, outside_rows)],
+        "seen": [] if seen is None else [users, _lists(candidates, seen)],
+        "grades": [],
+    }
+    if grades is not None and outside_grades is not None:
+        lists["grades"] = [users, _graded(grades, truth.indptr), _graded(outside_grades, ends)]
+    leaf = leaf_of(user_hashes)
+    return {field: _leaves(of_users, leaf) for field, of_users in lists.items()}
 
 
 def list_digests(lists: Sequence[Iterable[bytes]]) -> Bytes:
@@ -122,33 +106,27 @@ def _graded(grades: Floats, ends: Int64) -> Iterator[bytes]:
 def leaf_sums(leaves: Leaves) -> Sums:
     """Return the leaves of some users as whole numbers, 0 where nobody is: those of parts add up.
 
-    Returns
-    -------
-    dict of field to int64 array, (4096, 33)
-        How many parts have users of the leaf, and the 32 bytes of its digest.
+    Each field has an int64 array, (4096, 33): how many parts have users of the leaf, and the 32
+    bytes of its digest.
     """
     sums = {}
-    for field in fields(Leaves):
-        digests = getattr(leaves, field.name)
+    for field, digests in leaves.items():
         held = _held(digests)[:, None]
-        sums[field.name] = np.hstack([held, digests * held]).astype(np.int64)
+        sums[field] = np.hstack([held, digests * held]).astype(np.int64)
     return sums
 
 
 def of_sums(sums: Mapping[str, Any]) -> Leaves:
     """Return the leaves of all users, by the `leaf_sums` of parts that each hold whole leaves.
 
-    Raises
-    ------
-    ValueError
-        Two parts have users of one leaf: whoever divides them divides by leaves.
+    Raises ValueError where two parts have users of one leaf: users are divided by leaves.
     """
-    whole = Leaves(*(_none() for _ in fields(Leaves)))
-    for field in fields(Leaves):
-        parts, digests = sums[field.name][:, 0], sums[field.name][:, 1:]
+    whole = {}
+    for field, total in sums.items():
+        parts, digests = total[:, 0], total[:, 1:]
         if (parts > 1).any():
-            raise ValueError(f"{field.name}: two parts have users of leaf {parts.argmax()}")
-        getattr(whole, field.name)[parts == 1] = digests[parts == 1]
+            raise ValueError(f"{field}: two parts have users of leaf {parts.argmax()}")
+        whole[field] = np.where((parts == 1)[:, None], digests, _EMPTY).astype(np.uint8)
     return whole
 
 
@@ -159,13 +137,13 @@ def fields_of(leaves: Leaves, candidate_ids: pl.Series, k: int) -> dict[str, str
     """
     contents = {
         "k": str(k).encode(),
-        "users": leaves.users.tobytes(),
+        "users": leaves["users"].tobytes(),
         "candidates": _number(len(candidate_ids)) + b"".join(_texts(candidate_ids)),
-        "truth": leaves.truth.tobytes(),
-        "seen": leaves.seen.tobytes(),
+        "truth": leaves["truth"].tobytes(),
+        "seen": leaves["seen"].tobytes(),
     }
-    if _held(leaves.grades).any():
-        contents["grades"] = leaves.grades.tobytes()
+    if _held(leaves["grades"]).any():
+        contents["grades"] = leaves["grades"].tobytes()
     return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
 
 
@@ -179,13 +157,15 @@ def fingerprint_of(digests: dict[str, str]) -> str:
 
 
 def _leaves(lists: Sequence[Iterable[bytes]], leaf: npt.NDArray[np.uint16]) -> Bytes:
+    leaves = np.tile(_EMPTY, (LEAVES, 1))
+    if not lists:
+        return leaves
     digests = list_digests(lists)
     ordered = digests[_order(digests, leaf)].tobytes()
     sizes = np.bincount(leaf, minlength=LEAVES) * _SIZE
     held = sizes > 0
     ends = np.append(0, np.cumsum(sizes[held])).tolist()
     hashes = [hashlib.sha256(ordered[start:stop]).digest() for start, stop in pairwise(ends)]
-    leaves = _none()
     leaves[held] = np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, _SIZE)
     return leaves
 
@@ -199,10 +179,6 @@ def _order(digests: Bytes, leaf: npt.NDArray[np.uint16]) -> Int64:
     if (ascending[1:] == ascending[:-1]).any():
         return np.lexsort((*words.T[::-1], leaf))
     return order
-
-
-def _none() -> Bytes:
-    return np.tile(_EMPTY, (LEAVES, 1))
 
 
 def _held(leaves: Bytes) -> Bool:

@@ -42,15 +42,7 @@ class TrainingEvent:
 
 @dataclass(frozen=True)
 class History:
-    """What a user did before the window.
-
-    Attributes
-    ----------
-    events : tuple of TrainingEvent
-        The last ones, the latest first.
-    total : int
-        How many there are in all.
-    """
+    """What a user did before the window: the last events, the latest first, and how many in all."""
 
     events: tuple[TrainingEvent, ...]
     total: int
@@ -65,9 +57,8 @@ def histories(task: Task, rows: Sequence[int], last: int = LAST) -> list[History
         np.arange(stop - 1, max(start, stop - last) - 1, -1) for start, stop in pairwise(starts)
     ]
     last_ones = np.concatenate(shown) if shown else np.zeros(0, np.int64)
-    days = (
-        events.time[last_ones].astype("datetime64[us]").astype("datetime64[D]").astype(str).tolist()
-    )
+    times = events.time[last_ones].astype("datetime64[us]")
+    days = times.astype("datetime64[D]").astype(str).tolist()
     items = data.item_ids.gather(events.item[last_ones]).to_list()
     has_types = len(set(data.kinds)) > 1
     types = [data.kinds[kind] if has_types else None for kind in events.kind[last_ones].tolist()]

@@ -18,24 +18,12 @@ from harness.protocol.evaluation_set import CORE, LOG
 
 @dataclass(frozen=True, eq=False)
 class Core:
-    """The k-core of a log.
+    """The k-core of a log."""
 
-    Attributes
-    ----------
-    items : bool array, (n items,)
-        Which items are in it.
-    least : int
-        How many events with such items a user must have.
-    span : (int, int)
-        When its first and its last event happened, microseconds since 1970.
-    note : str
-        What was left out.
-    """
-
-    items: Bool
-    least: int
-    span: tuple[int, int]
-    note: str
+    items: Bool  # which items are in it, (n items,)
+    least: int  # events with such items that a user must have
+    span: tuple[int, int]  # of its first and last event, microseconds since 1970
+    note: str  # what was left out
 
     def of(self, part: Dataset) -> Dataset:
         """Return a part of the log, with the events of the core alone; it stays so."""
@@ -53,17 +41,9 @@ class Core:
 
 
 def core_of(data: Dataset, least_user: int, least_item: int) -> Dataset:
-    """Return the k-core of a log; the log itself where both numbers are 1.
+    """Return the k-core of a log; DataError where nothing is left.
 
-    Parameters
-    ----------
-    least_user, least_item : int
-        How many events each user and each item has in it.
-
-    Raises
-    ------
-    DataError
-        Nothing is left.
+    Each user has `least_user` events in it, each item `least_item`; with 1 and 1 it is the log.
     """
     core = core_of_parts(least_user, least_item, len(data.item_ids), of_one(data))
     return data if core is None else core.of(data)
@@ -86,18 +66,16 @@ def core_of_parts(
     """
     if least_user == least_item == 1:
         return None
-    items, rounds = np.ones(n_items, np.bool_), 0
-    first: Any = None
+    items = np.ones(n_items, np.bool_)
     while True:
         sums: Any = total(partial(_counted, items, least_user))
-        first, rounds = first or sums, rounds + 1
         staying = items & (sums["items"] >= least_item)
         if (staying == items).all():
             break
         items = staying
     rules = f"min_user_events = {least_user:,}, min_item_events = {least_item:,}"
     users, events = sums["kept"].tolist()
-    before: int = int(first["all"][0])
+    before = int(sums["all"][0])
     if events == 0:
         raise DataError(
             f"[data] {rules}: none of {counted(before, 'event')} is left without the users and "
@@ -116,11 +94,7 @@ def _counted(items: Bool, least: int, part: Dataset) -> Sums:
     """Return the events of each item that stay if these items do, and of how many users."""
     counts = np.zeros(len(items), np.int64)
     kept = _core(part, items, least, counts, np.zeros(0, np.uint8))
-    return {
-        "items": counts,
-        "kept": np.array(kept),
-        "all": np.array([len(part.events)]),
-    }
+    return {"items": counts, "kept": np.array(kept), "all": np.array([len(part.events)])}
 
 
 def _span(items: Bool, least: int, part: Dataset) -> Sums:

@@ -69,14 +69,7 @@ class LeaderboardEstimates:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The ids of a sample submission, where a competition averages all of them.
-
-    Attributes
-    ----------
-    ids : int
-    has : bool array
-        Which of `with_items` are among them.
-    """
+    """How many ids a sample submission has, and which of `with_items` are among them."""
 
     ids: int
     has: Bool
@@ -100,16 +93,8 @@ def leaderboard_sums(
 ) -> Sums:
     """Return what `leaderboard_estimate` is made of; those of parts of the users add up.
 
-    Parameters
-    ----------
-    metric : Metric
-        One that is 0 for users without a hit.
-    scores : ScoreTable
-        The model's, over the evaluation set.
-    left_out : EvaluationSet
-        The users of the window with true items whom the evaluation set leaves out.
-    lists : sequence of Recommendations, optional
-        Each repeat's lists for `left_out`; None where the model has none.
+    The metric is 0 for users without a hit. `lists` are each repeat's for the users `left_out`;
+    None where the model has none.
     """
     values = scores.of_users(metric)[evaluation_set.relevant > 0]
     beyond = np.zeros(len(left_out.users))
@@ -125,15 +110,7 @@ def leaderboard_sums(
 
 
 def leaderboard_estimate(sums: Mapping[Any, Any], ids: int | None) -> LeaderboardEstimate:
-    """Return a model's estimate.
-
-    Parameters
-    ----------
-    sums : mapping
-        The `leaderboard_sums` of all users.
-    ids : int, optional
-        How many ids a sample submission has.
-    """
+    """Return a model's estimate by the `leaderboard_sums` of all users and the sample's `ids`."""
     users, without_lists = sums["sizes"].tolist()
 
     def total(values: Mapping[str, Exact]) -> float:

@@ -23,13 +23,7 @@ from harness.protocol.newcomers import newcomers, sides_of, users_of
 
 @dataclass(frozen=True)
 class Cuts:
-    """How many users are cut within their events, and how many of them among equal times.
-
-    Attributes
-    ----------
-    decided : str
-        What decides there.
-    """
+    """How many users are cut within their events, how many among equal times, and what decided."""
 
     users: int
     tied: int
@@ -37,46 +31,24 @@ class Cuts:
 
     def note(self) -> str:
         """Return a note."""
-        are = "is" if self.tied == 1 else "are"
-        note = (
-            f"{self.tied:,} of {counted(self.users, 'user')} {are} cut between events of equal time"
-        )
+        users, are = counted(self.users, "user"), "is" if self.tied == 1 else "are"
+        note = f"{self.tied:,} of {users} {are} cut between events of equal time"
         return f"{note}; {self.decided}" if self.tied > 0 else note
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The events before the cut-off, and those that models are evaluated on.
-
-    Attributes
-    ----------
-    train, valid : Events
-        What models may learn from, and what they are evaluated on.
-    held_back : int
-        Events on neither side: of the test days, or of the days between.
-    cutoff : int, optional
-        Microseconds since 1970: models know what happened before it. None: events have no times.
-    until : int, optional
-        The end of the validation window, exclusive; None for splits per user and given ones.
-    cuts : Cuts, optional
-        Of a split per user.
-    sizes : (int, int), optional
-        How many events are on each side, where they are on disk and not in `train` and `valid`.
-    in_both : int
-        Validation events of a given split that are training events too.
-    alike : tuple of str
-        Notes on users and items of a given split who are new, and look like known ones.
-    """
+    """The events before the cut-off, and those that models are evaluated on."""
 
     train: Events
     valid: Events
-    held_back: int
-    cutoff: int | None
-    until: int | None
-    cuts: Cuts | None = None
-    sizes: tuple[int, int] | None = None
-    in_both: int = 0
-    alike: tuple[str, ...] = ()
+    held_back: int  # events on neither side: of the test days, or of the days between
+    cutoff: int | None  # microseconds since 1970, exclusive for train; None: there are no times
+    until: int | None  # the end of the window, exclusive; None: split per user, or given
+    cuts: Cuts | None = None  # of a split per user
+    sizes: tuple[int, int] | None = None  # events on each side, where they are on disk
+    in_both: int = 0  # validation events of a given split that are training events too
+    alike: tuple[str, ...] = ()  # notes on new ids of a given split that look like known ones
 
     @property
     def n_events(self) -> tuple[int, int]:
@@ -84,17 +56,12 @@ class Split:
         return self.sizes or (len(self.train), len(self.valid))
 
     def notes(self, seen_items: str = "keep") -> tuple[str, ...]:
-        """Return what decided where times did not, and whether events are on both sides.
-
-        Parameters
-        ----------
-        seen_items : str
-            ``drop`` where what users had in training is no true item.
-        """
-        cuts = () if self.cuts is None else (self.cuts.note(),)
-        if self.in_both == 0:
-            return (*cuts, *self.alike)
-        return (*cuts, *self.alike, f"{self.in_both_told}: {_CONSEQUENCE[seen_items]}")
+        """Return what decided where times did not, and whether events are on both sides."""
+        notes = [] if self.cuts is None else [self.cuts.note()]
+        notes += self.alike
+        if self.in_both > 0:
+            notes.append(f"{self.in_both_told}: {_CONSEQUENCE[seen_items]}")
+        return tuple(notes)
 
     @property
     def in_both_told(self) -> str:
@@ -124,22 +91,15 @@ _CONSEQUENCE = {
 
 
 def split(dataset: Dataset, config: SplitConfig) -> Split:
-    """Split the events of `dataset` as the config says.
-
-    Raises
-    ------
-    DataError
-        One side would be empty.
-    """
+    """Split the events of `dataset` as the config says; DataError where one side is empty."""
     division = divided(dataset, config)
     refuse_empty(division, dataset)
     if isinstance(config, GivenSplit):
         users = newcomers(users_of(dataset, division.train, division.valid))
         n = len(dataset.item_ids)
-        items = newcomer_items(
-            dataset, division.train.item_counts(n), division.valid.item_counts(n)
-        )
-        return replace(division, alike=(*users.notes("user"), *items))
+        counts = division.train.item_counts(n), division.valid.item_counts(n)
+        alike = *users.notes("user"), *newcomer_items(dataset, counts[0], counts[1])
+        return replace(division, alike=alike)
     return division
 
 
@@ -160,9 +120,7 @@ def divided(dataset: Dataset, config: SplitConfig) -> Split:
             share = Fraction(config.fraction).limit_denominator(10**9)
             return _last(dataset, config, lambda size: size * share.numerator // share.denominator)
         case GivenSplit():
-            valid = np.zeros(len(dataset.kinds), np.bool_)
-            valid[list(dataset.valid_kinds)] = True
-            held = valid[dataset.events.kind]
+            held = np.isin(np.arange(len(dataset.kinds)), dataset.valid_kinds)[dataset.events.kind]
             per_user = _per_user(dataset, held)
             return replace(per_user, in_both=_in_both(dataset, held, per_user.valid.user))
 
@@ -178,22 +136,21 @@ def sums(part: Split) -> Sums:
 
 
 def of_sums(empty: Split, sums: Mapping[str, Any]) -> Split:
-    """Return the split of a log, without events, by the sums of its parts.
+    """Return the split of a log by the sums of its parts; `empty` is that of its span, no events.
 
     Of a split per user the cut-off is the latest of all.
-
-    Parameters
-    ----------
-    empty : Split
-        Of a data set with the log's span, and no events.
     """
     train, valid, held_back, in_both = sums["events"].tolist()
     users, tied = sums["cuts"].tolist()
-    cutoff = int(sums["cutoff"].values[0])
-    cuts = None if empty.cuts is None else replace(empty.cuts, users=users, tied=tied)
-    cutoff_ = None if cutoff == NO_TIME else cutoff
-    counts = {"held_back": held_back, "in_both": in_both, "sizes": (train, valid)}
-    return replace(empty, cutoff=cutoff_, cuts=cuts, **counts)
+    latest = int(sums["cutoff"].values[0])
+    return replace(
+        empty,
+        cutoff=None if latest == NO_TIME else latest,
+        cuts=None if empty.cuts is None else replace(empty.cuts, users=users, tied=tied),
+        held_back=held_back,
+        in_both=in_both,
+        sizes=(train, valid),
+    )
 
 
 def end_of(dataset: Dataset, config: TimeSplit) -> int:
@@ -274,9 +231,8 @@ def _order(
         return events.row[positions]
     users, user = np.unique(events.user[positions], return_inverse=True)
     items, item = np.unique(events.item[positions], return_inverse=True)
-    user_draws = mixed(
-        id_hashes(dataset.user_ids.gather(users)) ^ mixed(np.array([config.seed], np.uint64))
-    )
+    seed = mixed(np.array([config.seed], np.uint64))
+    user_draws = mixed(id_hashes(dataset.user_ids.gather(users)) ^ seed)
     return mixed(user_draws[user] ^ id_hashes(dataset.item_ids.gather(items))[item])
 
 
@@ -294,9 +250,8 @@ def _in_both(dataset: Dataset, valid: Bool, user: Int32) -> int:
     held_out = np.flatnonzero(valid)
     before = held_out - 1
     same = held_out > events.user_starts(len(dataset.user_ids))[user]
-    same &= (events.time[held_out] == events.time[before]) & (
-        events.item[held_out] == events.item[before]
-    )
+    same &= events.time[held_out] == events.time[before]
+    same &= events.item[held_out] == events.item[before]
     first = ~(same & valid[before])
     return int(np.count_nonzero(same[first][np.cumsum(first) - 1]))
 
@@ -326,9 +281,8 @@ def refuse_empty(division: Split, dataset: Dataset) -> None:
 def _range(dataset: Dataset) -> str:
     if not dataset.has_time:
         return ""
-    first, last = (
-        str(np.datetime64(t, "us").astype("datetime64[s]")).replace("T", " ") for t in dataset.times
-    )
+    times = np.array(dataset.times, "datetime64[us]").astype("datetime64[s]").astype(str)
+    first, last = (time.replace("T", " ") for time in times)
     doubt = ""
     if first >= "1970" and last < "1970-01-02":  # such as ratings
         doubt = ": is [data] time the column of times?"

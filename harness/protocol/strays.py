@@ -32,20 +32,12 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Strays:
-    """The last or the first events of a log that many days without any cut off from the rest.
-
-    Attributes
-    ----------
-    events, total : int
-        How many they are, and how many with the rest.
-    rest, days : (int, int)
-        The first and the last day of the rest, and of them, in days since 1970.
-    """
+    """The last or the first events of a log that many days without any cut off from the rest."""
 
     events: int
-    total: int
-    rest: tuple[int, int]
-    days: tuple[int, int]
+    total: int  # with the rest
+    rest: tuple[int, int]  # the first and the last day of the rest, in days since 1970
+    days: tuple[int, int]  # the first and the last day of these events
 
     def __str__(self) -> str:
         """Return what they are in a few words."""
@@ -54,12 +46,12 @@ class Strays:
         days_on = f"{on} {' to '.join(dict.fromkeys(days))}"
         rest = f"{counted(self.total - self.events, 'event')} run from {first} to {last}"
         if self.days < self.rest:
-            gap = counted(self.rest[0] - self.days[1] - 1, "day")
-            are = counted(self.events, "event is", "events are")
-            return f"{rest}, and {are} {days_on}, before {gap} without any"
-        gap = counted(self.days[0] - self.rest[1] - 1, "day")
-        follow = counted(self.events, "event follows", "events follow")
-        return f"{rest}, and {follow} {days_on}, after {gap} without any"
+            side, gap = "before", self.rest[0] - self.days[1] - 1
+            strays = counted(self.events, "event is", "events are")
+        else:
+            side, gap = "after", self.days[0] - self.rest[1] - 1
+            strays = counted(self.events, "event follows", "events follow")
+        return f"{rest}, and {strays} {days_on}, {side} {counted(gap, 'day')} without any"
 
     @property
     def are_a_handful(self) -> bool:
@@ -80,15 +72,7 @@ class Strays:
 
 
 def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]:
-    """Return the first and the last events of a log that are cut off, where any are.
-
-    Parameters
-    ----------
-    data : Dataset
-        Whose span is that of the log.
-    days : int64 array
-        What `by_day` returns, of all parts.
-    """
+    """Return the first and the last events of a log that are cut off, by events `by_day`."""
     occupied = np.flatnonzero(days)
     counts, on = days[occupied], occupied + data.times[0] // DAY_US
     (start, stop), ends = _between_longest(on, counts), None
@@ -153,21 +137,21 @@ def by_day(part: Dataset) -> Int64:
 def checked(config: Config, data: Dataset, days: Int64 | None = None) -> Dataset:
     """Return a log with a note on its first events, where these are cut off.
 
-    Parameters
-    ----------
-    days : int64 array, optional
-        What `by_day` returns, of all parts; those of the data by default.
-
-    Raises
-    ------
-    DataError
-        A config takes its window from the end of the log, and the last events are cut off.
+    `days` are the events `by_day` of all parts, those of the data by default. Raises DataError
+    where the last events are cut off, and no ``where`` says when the log ends.
     """
     if not isinstance(config.split, TimeSplit):
         return data
     early, late = strays_of(data, by_day(data) if days is None else days)
     layout = config.layout()
-    if late is not None and is_at_the_end(config):
+    bounds = [
+        condition
+        for table in layout.events
+        for condition in table.where
+        if condition.column == table.time
+    ]
+    ends = [b for b in bounds if b.until is not None or b.high < np.inf or b.among]
+    if late is not None and not ends:
         _refuse(layout, late)
     if early is None:
         return data
@@ -175,21 +159,6 @@ def checked(config: Config, data: Dataset, days: Int64 | None = None) -> Dataset
     cure = f"{where} leaves {them} out" if where else f"remove {them} from the files of the log"
     note = f"{early}. If a missing time was written as 0 or as a default, {cure}"
     return replace(data, notes=(*data.notes, note))
-
-
-def is_at_the_end(config: Config) -> bool:
-    """Return whether the log ends where its events do.
-
-    A config that itself says with ``where`` when the log ends is taken at its word.
-    """
-    tables = config.layout().events
-    bounds = (
-        condition for table in tables for condition in table.where if condition.column == table.time
-    )
-    return not any(
-        condition.until is not None or condition.high < np.inf or condition.among
-        for condition in bounds
-    )
 
 
 def _refuse(layout: Layout, strays: Strays) -> None:

@@ -38,10 +38,7 @@ VALUES = "[data] value"
 class Task:
     """Data, split and evaluation set: what every model of a run is given.
 
-    Attributes
-    ----------
-    left_out_set : EvaluationSet, optional
-        The users whom the evaluation set leaves out, where the data does not tell.
+    `left_out_set` has the users that the evaluation set leaves out, where the data has no events.
     """
 
     config: Config
@@ -90,13 +87,7 @@ def asked(config: Config) -> tuple[Metric, ...]:
 
 
 def model_of(config: Config, name: str, repeat: int = 0) -> ModelConfig:
-    """Return the section of a config's model.
-
-    Raises
-    ------
-    UsageError
-        No such model or repeat.
-    """
+    """Return the section of a config's model; UsageError where there is no such one or repeat."""
     model = config.by_name.get(name)
     if model is None:
         raise UsageError(f'{config.file}: no model "{name}"; {suggest(name, config.by_name)}')
@@ -109,13 +100,7 @@ def model_of(config: Config, name: str, repeat: int = 0) -> ModelConfig:
 
 
 def make_task(config: Config) -> Task:
-    """Read the data of a config, split it and make the evaluation set.
-
-    Raises
-    ------
-    HarnessError
-        A file that cannot be used, an empty evaluation set.
-    """
+    """Read the data of a config, split it and make the evaluation set."""
     observer = Observer()
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
         return task_on(config, read(config, background, observer), observer)
@@ -130,17 +115,8 @@ def log_evaluation_set(evaluation_set: EvaluationSet, observer: Observer) -> Non
 
 
 def task_on(config: Config, data: Dataset, observer: Observer) -> Task:
-    """Split the events of a config that were read, and make the evaluation set.
-
-    Raises
-    ------
-    HarnessError
-        One side of the split is empty, or nobody is evaluated.
-    """
-    with (
-        observer.step("evaluation set", "making the evaluation set"),
-        noted(data),
-    ):
+    """Split the events of a config that were read, and make the evaluation set."""
+    with observer.step("evaluation set", "making the evaluation set"), noted(data):
         data = strays.checked(config, data)
         task = task_of(config, data, split(data, config.split))
     log_evaluation_set(task.evaluation_set, observer)
@@ -169,10 +145,7 @@ def read(
 ) -> Dataset:
     """Return the data of a config; the cache is written in the `background`.
 
-    Parameters
-    ----------
-    inner : SplitConfig, optional
-        How train will be split again.
+    `inner` says how train will be split again.
     """
     layout = config.layout(inner)
     refuse_rows_without_order(layout, config.split)

@@ -31,71 +31,30 @@ _NEEDS = {
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What lists are scored against.
+    """What lists are scored against."""
 
-    Attributes
-    ----------
-    users : polars.Series of str, (n,)
-        Who is evaluated.
-    items : polars.Series of str
-        The id of every position in `judgments`.
-    judgments : Judgments, n rows
-    leaderboards : mapping of Public and Private to bool array, (n,)
-        Which users belong to which leaderboard, where the solution says so.
-    ignored : polars.Series of str
-        Users whom the solution knows and does not evaluate.
-    averaged : bool array, (n,), optional
-        Whose values means are of; None: everyone's.
-    repeated : int, optional
-        True items that stand again, counted once; None where no file could repeat one.
-    outside : polars.Series of str
-        True items that are no candidates, by user; they count in R alone.
-    history : Ragged, n rows, optional
-        Positions of the items that each user has in training.
-    metrics : tuple of Metric
-        Those asked for, or the config's.
-    k : int, optional
-        Positions that the evaluation set looks at; None where all are.
-    fingerprint : str, optional
-        That of the evaluation set, where a config sets one.
-    between : str, optional
-        What stands between the items of its lists, where they are a file's.
-    folds : int
-        How many evaluation sets its config has.
-    fold : int, optional
-        Which of these it is, from 1; the last by default.
-    shape : str
-        How a file's true items were read: ``one row an item, 3 users``.
-    columns : tuple of str
-        Those of the file, first those of users and items.
-    doubts : tuple of str
-        Which further columns of the file say that some rows may not be true, and what they hold.
-    words : mapping of text to int
-        True items that are words for a missing value, and how many users have each.
-    alike : tuple of str
-        How many of its users and of its items look like others, with a pair.
-    """
-
-    users: pl.Series
-    items: pl.Series
-    judgments: Judgments
-    leaderboards: Mapping[str, Bool] = field(default_factory=dict)
-    ignored: pl.Series = field(default_factory=lambda: _NO_IDS)
-    averaged: Bool | None = None
-    repeated: int | None = None
-    outside: pl.Series = field(default_factory=lambda: _NO_IDS)
-    history: Ragged | None = None
-    metrics: tuple[Metric, ...] = ()
-    k: int | None = None
-    fingerprint: str | None = None
-    between: str | None = None
-    folds: int = 1
-    fold: int | None = None
-    shape: str = ""
-    columns: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
-    words: Mapping[str, int] = field(default_factory=dict)
-    alike: tuple[str, ...] = ()
+    users: pl.Series  # who is evaluated, text, (n,)
+    items: pl.Series  # the id of every position in `judgments`
+    judgments: Judgments  # n rows
+    leaderboards: Mapping[str, Bool] = field(default_factory=dict)  # users of Public and Private
+    ignored: pl.Series = field(default_factory=lambda: _NO_IDS)  # known users, not evaluated
+    averaged: Bool | None = None  # the users that means are of, (n,); None: all
+    repeated: int | None = None  # true items that stand again, counted once; None: not of a file
+    outside: pl.Series = field(
+        default_factory=lambda: _NO_IDS
+    )  # true items, no candidates: R alone
+    history: Ragged | None = None  # positions of the items that each user has in training, n rows
+    metrics: tuple[Metric, ...] = ()  # those asked for, or the config's
+    k: int | None = None  # positions that the evaluation set looks at; None: all
+    fingerprint: str | None = None  # of the evaluation set, where a config sets one
+    between: str | None = None  # what stands between the items of a file's lists
+    folds: int = 1  # evaluation sets that the config has
+    fold: int | None = None  # which of these it is, from 1; None: the last
+    shape: str = ""  # how a file's true items were read: ``one row an item, 3 users``
+    columns: tuple[str, ...] = ()  # of the file, first those of users and items
+    doubts: tuple[str, ...] = ()  # columns by which some rows may not be true, and what they hold
+    words: Mapping[str, int] = field(default_factory=dict)  # words for a missing value; their users
+    alike: tuple[str, ...] = ()  # how many users and items look like others, with a pair
 
     @property
     def known_users(self) -> pl.Series:
@@ -135,13 +94,7 @@ class Solution:
         }
 
     def of_kinds(self, kinds: tuple[tuple[str, float], ...]) -> Solution:
-        """Return the same with users of several kinds, told by how their ids end.
-
-        Raises
-        ------
-        DataError
-            An id with another ending.
-        """
+        """Return the same with users of several kinds, told by how their ids end."""
         masks = tuple((weight, self.users.str.ends_with(end).to_numpy()) for end, weight in kinds)
         none = ~np.any([mask for _, mask in masks], axis=0)
         if none.any():
@@ -156,15 +109,7 @@ class Solution:
 def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
     """Return the solution of a config's evaluation set, from an earlier command if it was kept.
 
-    Parameters
-    ----------
-    metrics : tuple of Metric
-        What lists are to be scored by; the config's own by default.
-
-    Raises
-    ------
-    HarnessError
-        A file or a config that cannot be used, an empty evaluation set.
+    Lists are to be scored by `metrics`, the config's own by default.
     """
     from harness.data import loading
     from harness.protocol.task import asked, make_task
@@ -205,46 +150,45 @@ def of_task(task: Task, metrics: tuple[Metric, ...] = ()) -> Solution:
     )
 
 
-_ROWS = ("truth", "history")
-_GRADES = ("grades", "outside_grades")
+_FILE = "solution.arrow"
 
 
 def _write(solution: Solution, folder: Path) -> dict[str, Any]:
-    assert solution.history is not None  # noqa: S101 - that of a task
-    texts = {"users": solution.users, "items": solution.items, "outside": solution.outside}
-    for name, series in texts.items():
-        series.alias("id").to_frame().write_ipc(folder / f"{name}.arrow")
-    for name, rows in zip(_ROWS, (solution.judgments.truth, solution.history), strict=True):
-        np.save(folder / f"{name}-ends.npy", rows.indptr, allow_pickle=False)
-        np.save(folder / f"{name}.npy", rows.indices, allow_pickle=False)
-    np.save(folder / "relevant.npy", solution.judgments.relevant, allow_pickle=False)
-    for name in _GRADES:
-        grades = getattr(solution.judgments, name)
-        if grades is not None:
-            np.save(folder / f"{name}.npy", grades, allow_pickle=False)
+    """Write a solution to a folder, each of its columns as one list."""
+    judgments, history = solution.judgments, solution.history
+    assert history is not None  # noqa: S101 - that of a task
+    columns: dict[str, Any] = {
+        "users": solution.users,
+        "items": solution.items,
+        "outside": solution.outside,
+        "truth ends": judgments.truth.indptr,
+        "truth": judgments.truth.indices,
+        "history ends": history.indptr,
+        "history": history.indices,
+        "relevant": judgments.relevant,
+        "grades": judgments.grades,
+        "outside grades": judgments.outside_grades,
+    }
+    held = {name: pl.Series(column) for name, column in columns.items() if column is not None}
+    lists = pl.DataFrame({name: column.implode() for name, column in held.items()})
+    lists.write_ipc(folder / _FILE)
     return {"k": solution.k, "fingerprint": solution.fingerprint}
 
 
 def _read(folder: Path, notes: dict[str, Any]) -> Solution:
+    columns = {lists.name: lists[0] for lists in pl.read_ipc(folder / _FILE).iter_columns()}
     users, items, outside = (
-        pl.read_ipc(folder / f"{name}.arrow")["id"] for name in ("users", "items", "outside")
+        columns.pop(name).alias("id") for name in ("users", "items", "outside")
     )
-    grades, outside_grades = (
-        _array(folder, name) if (folder / f"{name}.npy").exists() else None for name in _GRADES
-    )
-    truth, history = (
-        Ragged(_array(folder, f"{name}-ends"), _array(folder, name)) for name in _ROWS
-    )
+    arrays = {name: column.to_numpy(writable=True) for name, column in columns.items()}
+    truth = Ragged(arrays["truth ends"], arrays["truth"])
+    grades, outside_grades = arrays.get("grades"), arrays.get("outside grades")
     return Solution(
         users,
         items,
-        Judgments(truth, _array(folder, "relevant"), grades, outside_grades),
+        Judgments(truth, arrays["relevant"], grades, outside_grades),
         outside=outside,
-        history=history,
+        history=Ragged(arrays["history ends"], arrays["history"]),
         k=notes["k"],
         fingerprint=notes["fingerprint"],
     )
-
-
-def _array(folder: Path, name: str) -> Any:
-    return np.load(folder / f"{name}.npy", allow_pickle=False)

@@ -31,13 +31,7 @@ _BLOCK = 1 << 13
 
 
 def of_events(task: Task) -> pl.DataFrame:
-    """Return one row for each evaluated user, in the evaluation set's order.
-
-    Returns
-    -------
-    polars.DataFrame
-        The user's id and the columns that every evaluation set has.
-    """
+    """Return for each evaluated user the id and the columns that every evaluation set has."""
     evaluation_set, train = task.evaluation_set, task.train
     return pl.DataFrame(
         {
@@ -54,15 +48,8 @@ def with_attributes(
 ) -> pl.DataFrame:
     """Return what `of_events` does with columns of the table of users, as text.
 
-    Parameters
-    ----------
-    whole : bool
-        Whether these are all evaluated users, so that a column without a value is refused.
-
-    Raises
-    ------
-    UsageError
-        There is no table of users, or it has no such column.
+    If these are all users (`whole`), a column without a value is refused. Raises UsageError where
+    there is no table of users, or it has no such column.
     """
     asked = list(dict.fromkeys(columns))
     if not asked:
@@ -84,25 +71,15 @@ def value_counts(task: Task, columns: Sequence[str]) -> Sums:
 
 
 def _value_counts(attributes: pl.DataFrame, table: pl.DataFrame) -> dict[str, Int64]:
-    return {
-        name: np.array(
-            [
-                len(attributes),
-                *(int((text_of(frame[name]) != "").sum()) for frame in (attributes, table)),
-            ]
-        )
-        for name in attributes.columns
-    }
+    counts = {}
+    for name in attributes.columns:
+        having = [int((text_of(frame[name]) != "").sum()) for frame in (attributes, table)]
+        counts[name] = np.array([len(attributes), *having])
+    return counts
 
 
 def refuse_without_values(config: Config, counts: Mapping[str, Int64]) -> None:
-    """Raise UsageError where no evaluated user has a value of a column.
-
-    Parameters
-    ----------
-    counts : mapping of column to int64 array, (3,)
-        The `value_counts` of all users. Where nobody is evaluated, that is to be told.
-    """
+    """Raise UsageError where no evaluated user has a value of a column, by all `value_counts`."""
     users = config.layout().users
     table = "the table of users" if users is None else users.name
     for column, (evaluated, having, of_table) in counts.items():

@@ -64,20 +64,13 @@ _CHANGED = (
 class SparkParts(Generic[Part]):
     """Parts that are kept by Spark, in memory and on disk.
 
-    Attributes
-    ----------
-    frame : DataFrame
-        Of `harness.spark.transport.SCHEMA`.
-    opened : callable
-        Takes a part's number and content, and returns what the work is done on; it travels to the
-        workers, as all functions do that are given to the methods.
-    count : int
-        How many parts there are at most.
+    `opened` makes what the work is done on of a part's number and content; it travels to the
+    workers, as all functions do that are given to the methods.
     """
 
-    frame: DataFrame
+    frame: DataFrame  # of `harness.spark.transport.SCHEMA`
     opened: Callable[[int, Content], Part]
-    count: int
+    count: int  # parts at most
 
     def total(self, step: Callable[[Part], Sums]) -> Sums:
         """Return the sum of what `step` returns of every part; errors are raised as by workers."""
@@ -142,10 +135,6 @@ class SparkParts(Generic[Part]):
         for name, schema in schemas.items():
             table = self.frame.mapInArrow(partial(rows, name), from_arrow_schema(schema))
             table.write.parquet(f"{place}/{name}")
-
-    def release(self) -> None:
-        """Let Spark forget the parts."""
-        self.frame.unpersist()
 
 
 class Buckets(NamedTuple):
@@ -280,11 +269,7 @@ def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
 
 
 def _opened(
-    layout: Layout,
-    shared: Dataset,
-    items_table: pl.DataFrame | None,
-    _: int,
-    content: Content,
+    layout: Layout, shared: Dataset, items_table: pl.DataFrame | None, _: int, content: Content
 ) -> Dataset:
     """Return the data set of a bucket."""
     starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))

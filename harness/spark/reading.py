@@ -31,7 +31,7 @@ from harness.data.sources.parquet import frame_source
 from harness.data.table_files import EventReader, opened
 from harness.data.to_events import Batch
 from harness.delimited.stream import is_parquet
-from harness.spark.transport import Batches, attempt, mapped, narrow, to_rows
+from harness.spark.transport import Batches, attempt, mapped, narrow, partition, to_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -149,12 +149,11 @@ def _texts(spark: SparkSession, table: AttributeTable) -> DataFrame:
     from pyspark.sql import functions
 
     first = [table.id, *([] if table.since is None else [table.since])]
-    every = _whole(spark, table, first)
-    texts = [
-        (name, column(name).cast("string")) for name in dict.fromkeys([*first, *every.columns])
-    ]
-    empty = functions.lit("")
-    return every.select([functions.nullif(text, empty).alias(name) for name, text in texts])
+    every, empty = _whole(spark, table, first), functions.lit("")
+    names = dict.fromkeys([*first, *every.columns])
+    return every.select(
+        [functions.nullif(column(name).cast("string"), empty).alias(name) for name in names]
+    )
 
 
 def items(spark: SparkSession, table: AttributeTable | None) -> pl.DataFrame | None:
@@ -184,36 +183,22 @@ def _checked(
 
 
 class Piece(NamedTuple):
-    """What is read at once: a file, `rows` of it from `start` on, or what Spark reads.
-
-    Attributes
-    ----------
-    pattern : str, optional
-        How times are written in what Spark reads.
-    """
+    """What is read at once: a file, `rows` of it from `start` on, or what Spark reads."""
 
     table: int
     part: Part | None = None
     start: int = 0
     rows: int = 0
-    pattern: str | None = None
+    pattern: str | None = None  # how times are written in what Spark reads
 
 
 class Divided(NamedTuple):
-    """What each bucket gets, all of it in one partition, by its key.
-
-    Attributes
-    ----------
-    type_columns : sequence of str or None
-        Of each table of events, as an `EventReader` has them.
-    user_schema : mapping of column to Polars type
-        Of users' rows that Spark reads.
-    """
+    """What each bucket gets, all of it in one partition, by its key."""
 
     frame: DataFrame
     keys: Sequence[int]
-    type_columns: Sequence[str | None]
-    user_schema: Mapping[str, Any]
+    type_columns: Sequence[str | None]  # of each table of events, as an `EventReader` has them
+    user_schema: Mapping[str, Any]  # types of the columns of users' rows that Spark reads
 
 
 def divided(spark: SparkSession, layout: Layout, count: int | None) -> Divided:
@@ -281,10 +266,7 @@ def read_pieces(
     rows: Iterable[pa.RecordBatch] = (),
 ) -> Batches:
     """Yield what each bucket gets of pieces, and what the driver learns of all."""
-    from pyspark import TaskContext
-
-    reader, context = _Reader(layout, pieces, rows), TaskContext.get()
-    task = 0 if context is None else context.partitionId()
+    reader, task = _Reader(layout, pieces, rows), partition()
     times, kinds, events = list[int](), set[EventType](), 0
     for source, read in enumerate(loading.in_parts(layout, reader, PART_ROWS, parts.MOST_IDS)):
         if read.first:

@@ -18,12 +18,7 @@ from harness.core.io import as_path
 from harness.core.progress import Observer
 from harness.core.sources import BESIDE
 from harness.evaluation.build import Factories
-from harness.evaluation.parts import (
-    EvaluatedParts,
-    evaluate_parts,
-    refuse_in_parts,
-    rows_of,
-)
+from harness.evaluation.parts import EvaluatedParts, evaluate_parts, refuse_in_parts, rows_of
 from harness.protocol.task import asked, refuse_rows_without_order
 from harness.protocol.users import OWN
 from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS
@@ -43,17 +38,24 @@ def _write_tables(
     """Write tables of a run to a place, or into its folder; return the place."""
     scored = {model.name for model in done.run.models}
     models = [model.name for model in config.models if model.name in scored]
-    schemas, uri = _schemas(config), place or folder.absolute().as_uri()
+    schemas = _schemas(config)
     assert isinstance(done.parts, SparkParts)  # noqa: S101
     with spark_errors():
         done.parts.write(
-            uri.rstrip("/"),
+            (place or folder.absolute().as_uri()).rstrip("/"),
             {name: schemas[name] for name in names},
             partial(rows_of, models, done.candidate_ids),
         )
-    if place is None:
-        _refuse_elsewhere(folder, done.run.evaluation.users)
-    return place
+    if place is not None:
+        return place
+    users, files = done.run.evaluation.users, [*(folder / USERS).glob("*.parquet")]
+    there = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
+    if there != users:  # workers wrote to disks of their own
+        raise DataError(
+            f"{folder}: of {users:,} users {there:,} are there, as each worker has its own disk; "
+            "name a place that all workers reach: --tables hdfs://…/run-1"
+        )
+    return None
 
 
 def _schemas(config: Config) -> dict[str, pa.Schema]:
@@ -62,25 +64,13 @@ def _schemas(config: Config) -> dict[str, pa.Schema]:
 
     metrics = [str(metric) for metric in asked(config) if metric.definition.of == "user"]
     text, by_user = pa.string(), {USER: pa.string(), "model": pa.string(), "repeat": pa.int32()}
-    profile = (
-        {USER: text} | dict.fromkeys(OWN, pa.int64()) | dict.fromkeys(config.compare.slices, text)
-    )
+    profile = {USER: text} | dict.fromkeys(OWN, pa.int64())
+    profile |= dict.fromkeys(config.compare.slices, text)
     return {
         PER_USER: pa.schema(by_user | dict.fromkeys(metrics, pa.float64())),
         USERS: pa.schema(profile),
         RECOMMENDATIONS: pa.schema(by_user | {"items": pa.list_(text)}),
     }
-
-
-def _refuse_elsewhere(folder: Path, users: int) -> None:
-    """Raise DataError where workers wrote to disks of their own."""
-    files = (folder / USERS).glob("*.parquet")
-    there = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
-    if there != users:
-        raise DataError(
-            f"{folder}: of {users:,} users {there:,} are there, as each worker has its own disk; "
-            "name a place that all workers reach: --tables hdfs://…/run-1"
-        )
 
 
 def _refuse_taken(spark: SparkSession, tables: str) -> None:
@@ -120,20 +110,16 @@ def evaluated(
         with observer.step("read", "reading events"):
             log = stack.enter_context(in_buckets(spark, layout, buckets))
         observer.log(f"read the events, {observer.seconds['read']:.1f} s")
-        _send_files_beside(stack)
+        from pyspark import cloudpickle
+
+        # Classes and functions of files beside configs travel to workers.
+        for module in [module for name, module in sys.modules.items() if name.startswith(BESIDE)]:
+            cloudpickle.register_pickle_by_value(module)
+            stack.callback(cloudpickle.unregister_pickle_by_value, module)
         done = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
         assert isinstance(done.parts, SparkParts)  # noqa: S101
-        stack.callback(done.parts.release)
+        stack.callback(done.parts.frame.unpersist)
         yield replace(done.run, write_tables=partial(_write_tables, config, done, tables))
-
-
-def _send_files_beside(stack: ExitStack) -> None:
-    """Let classes and functions of files beside configs travel to workers."""
-    from pyspark import cloudpickle
-
-    for module in [module for name, module in sys.modules.items() if name.startswith(BESIDE)]:
-        cloudpickle.register_pickle_by_value(module)
-        stack.callback(cloudpickle.unregister_pickle_by_value, module)
 
 
 def _refuse_folds(config: Config) -> None:

@@ -143,7 +143,7 @@ def to_rows(
     for chunk, start in enumerate(starts):
         row = {
             "part": part,
-            "source": (_partition() << 42) + source,
+            "source": (partition() << 42) + source,
             "chunk": chunk,
             "chunks": len(starts),
             "content": data and data[start : start + chunk_bytes],
@@ -153,7 +153,7 @@ def to_rows(
         yield pa.RecordBatch.from_pylist([row], schema)
 
 
-def _partition() -> int:
+def partition() -> int:
     """Return the number of the partition that this task works on."""
     from pyspark import TaskContext
 
@@ -220,7 +220,7 @@ def total(frame: DataFrame, work: Callable[[Batches], Iterable[Sums]], count: in
 
     def added_up(batches: Batches) -> Batches:
         if sums := reduce(add, work(batches), nothing):
-            yield from to_rows(_partition(), sums)
+            yield from to_rows(partition(), sums)
 
     rows = mapped(frame, added_up)
     if count <= _FAN_IN:

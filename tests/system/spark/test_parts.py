@@ -39,7 +39,7 @@ def test_the_total_is_the_sum_over_all_parts(spark: Any, count: int, partitions:
     total = found.total(lambda n: {"n": np.array([n]), n % 2: {"one": np.array([1])}})
     assert total["n"].tolist() == [count * (count - 1) // 2]
     assert total[0]["one"].tolist() == [(count + 1) // 2]
-    found.release()
+    found.frame.unpersist()
 
 
 def test_what_workers_make_of_parts_is_kept_for_the_next_pass(spark: Any) -> None:
@@ -48,8 +48,8 @@ def test_what_workers_make_of_parts_is_kept_for_the_next_pass(spark: Any) -> Non
         lambda n: {"square": np.array([n * n])}, lambda part, content: int(content["square"][0])
     )
     assert squares.total(lambda n: {"n": np.array([n])})["n"].tolist() == [0 + 1 + 4 + 9]
-    squares.release()
-    found.release()
+    squares.frame.unpersist()
+    found.frame.unpersist()
 
 
 def frame_of(n: int) -> pl.DataFrame:
@@ -69,7 +69,7 @@ def test_rows_are_written_as_parquet(spark: Any, tmp_path: Path, by_spark: bool)
     rows = pl.concat([pl.read_parquet(file) for file in path.glob("*.parquet")])
     assert rows.columns == ["user", "value", "items"]
     assert sorted(rows.rows()) == [("u1", 0.5, []), ("u2", 1.0, []), ("u2", 1.0, ["a"])]
-    found.release()
+    found.frame.unpersist()
 
 
 def failing(folder: Path, n: int, content: Any = None) -> Any:
@@ -91,4 +91,4 @@ def test_an_error_of_ours_reaches_the_driver_and_is_not_tried_again(
         with pytest.raises(DataError, match=r"^log\.csv: line 3$"):
             call()
         assert len(list(tmp_path.iterdir())) == count
-    found.release()
+    found.frame.unpersist()

@@ -138,7 +138,7 @@ def test_neither_order_nor_parts_of_whole_leaves_change_it(users: list[User], pa
     groups = [part for part in groups if part] + [[]]
     together = of_sums(reduce(add, (leaf_sums(set_of(part, ITEMS).leaves) for part in groups)))
     for name in ("users", "truth", "seen"):
-        assert (getattr(together, name) == getattr(whole.leaves, name)).all(), name
+        assert (together[name] == whole.leaves[name]).all(), name
     unseen = replace(whole, seen=None, of_parts=together)
     assert unseen.fingerprint == whole.fingerprint
 
@@ -159,5 +159,5 @@ def test_digests_that_begin_alike_are_ordered_to_their_end(monkeypatch: pytest.M
     alike = np.zeros((2, 32), np.uint8)
     alike[0, 31] = 1
     monkeypatch.setattr(fingerprint, "list_digests", lambda lists: alike)
-    digest = set_of([first, other], []).leaves.users[leaf_of(first.id)]
+    digest = set_of([first, other], []).leaves["users"][leaf_of(first.id)]
     assert digest.tobytes() == sha256(bytes(63) + b"\1").digest()

@@ -8,7 +8,7 @@ from few_events import dataset
 
 from harness.config import GivenSplit
 from harness.core.exact_sum import of_parts
-from harness.protocol.newcomers import Newcomers, Sides, newcomers, newcomers_of_parts, odd_keys
+from harness.protocol.newcomers import Newcomers, Sides, newcomers, newcomers_of_parts, odd_forms
 from harness.protocol.split import split
 
 GIVEN = GivenSplit(strategy="given", valid="valid.csv")
@@ -21,7 +21,7 @@ def sides(new: list[str], known: list[str]) -> Sides:
 def in_parts(parts: list[Sides]) -> Newcomers:
     """Return what parts tell that know only their own users."""
     whole: Any = of_parts(lambda: parts)
-    odd: Any = whole(odd_keys)
+    odd: Any = whole(odd_forms)
     return newcomers_of_parts(odd, lambda part: part, whole)  # type: ignore[arg-type, return-value]
 
 
