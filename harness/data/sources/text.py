@@ -120,12 +120,9 @@ class _Fields:
         return out.tobytes()
 
     def texts(self, column: int, rows: Int64) -> pl.Series:
-        """Return fields of a column, of one row or more."""
-        return self._texts(self.lines(column, rows))
-
-    def _texts(self, lines: bytes) -> pl.Series:
-        whole = pl.Series([str(memoryview(lines)[:-1], "utf-8")])
-        return whole.str.split(chr(self.block.end)).explode(empty_as_null=False)
+        """Return fields of a column, of one row or more; of a few, Python makes them sooner."""
+        lines = self.lines(column, rows)
+        return pl.Series(str(memoryview(lines)[:-1], "utf-8").split(chr(self.block.end)))
 
     def frame(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns as text, null where nothing stands.
@@ -136,7 +133,8 @@ class _Fields:
         if n == 0 or not places:
             return pl.DataFrame(schema=dict.fromkeys(columns, pl.String()))
         starts, stops = (np.ravel(each[:, places], "F") for each in (self.starts, self.stops))
-        every = nulled(self._texts(self._gathered(starts, stops)))
+        whole = pl.Series([str(memoryview(self._gathered(starts, stops))[:-1], "utf-8")])
+        every = nulled(whole.str.split(chr(self.block.end)).explode(empty_as_null=False))
         texts = (every.slice(start, n) for start in range(0, len(every), n))
         return pl.DataFrame(dict(zip(columns, texts, strict=True)))
 
