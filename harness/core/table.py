@@ -192,7 +192,8 @@ def print_rich(sheet: Sheet) -> None:
         [part for line in lines for part in _labelled(line, width)]
         for lines in (sheet.heading, sheet.footing)
     )
-    console = Console(width=10_000, highlight=False, emoji=False)  # each line fits already
+    # Each line fits already; without a height, Rich takes a terminal without colours for 80 wide.
+    console = Console(width=10_000, height=1, highlight=False, emoji=False)
     blocks: list[list[str | Text | Table]] = [[*heading], [table, *notes], [*footing]]
     for n, block in enumerate(filter(None, blocks)):
         for part in [""] * (n > 0) + block:

@@ -159,6 +159,14 @@ def test_colour_is_for_cells_that_begin_with_the_word(
     assert "\x1b[32m" not in other
 
 
+def test_a_terminal_without_colours_is_as_wide_as_it_says(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"FORCE_COLOR": "1", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+    assert terminal(NINE, 100)[0].split("  ") == TITLES
+
+
 def test_records_are_a_header_and_a_line_each() -> None:
     """Values that are no text stand as Python writes them; no text breaks a line."""
     records = [{"name": "a", "x": 0.1 + 0.2}, {"name": "b", "x": None}, {"name": True, "x": -1}]
