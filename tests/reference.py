@@ -183,7 +183,8 @@ def of_item(word: str) -> list[str]:
     whole = bare.partition(".")[0]
     restored = re.fullmatch(r"\d+(\.0+)?", bare, re.ASCII) and whole.zfill(10) in ITEMS
     if alike := [] if restored else meant(bare or word, ITEMS, joined=False):
-        return [*codes, how(bare or word, alike[0])]
+        code = how(bare or word, alike[0])
+        return codes if code in codes else [*codes, code]
     if not bare:
         return codes or ["SUB304"]
     if bare.lower() in WORDS:
