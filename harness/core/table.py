@@ -149,7 +149,7 @@ def html(sheet: Sheet) -> str:
 
 
 _GAP, _INDENT = 2, 7
-_TEXT, _TITLE, _LONGEST_TITLE = 18, 16, 48
+_LEAST, _LONGEST_TITLE = 16, 48
 _LABELS = {"BEST": "bold green", "note": "bold yellow"}
 
 
@@ -210,7 +210,7 @@ def fitted(sheet: Sheet, width: int) -> dict[int, int]:
         longest = max(map(cell_len, cells), default=0)
         full.append(max(cell_len(title), longest))
         is_text = column.kind in ("name", "words")
-        least.append(min(full[-1], _TEXT if is_text else max(_TITLE, longest)))
+        least.append(min(full[-1], _LEAST if is_text else max(_LEAST, longest)))
 
     def rank(i: int) -> tuple[bool, bool, int]:
         column = sheet.columns[i]
@@ -220,9 +220,10 @@ def fitted(sheet: Sheet, width: int) -> dict[int, int]:
     while len(widths) > 1 and sum(widths.values()) + _GAP * (len(widths) - 1) > width:
         del widths[max([*widths][1:], key=rank)]
     while short := [i for i, room in widths.items() if room < full[i]]:
-        if sum(widths.values()) + _GAP * (len(widths) - 1) + len(short) > width:
+        room = width - sum(widths.values()) - _GAP * (len(widths) - 1)
+        if room <= 0:
             break
-        widths |= {i: widths[i] + 1 for i in short}
+        widths |= {i: widths[i] + 1 for i in short[:room]}
     return widths
 
 

@@ -189,7 +189,7 @@ def _write_or_tell(
     try:
         write(layout, folder, progress)
     except (OSError, pl.exceptions.PolarsError) as error:
-        if _FULL.search(str(error)):
+        if _FULL.search(getattr(error, "strerror", None) or str(error)):
             raise DataError(f"{place}: the disk is full; {says}") from error
         if not isinstance(error, OSError):
             raise

@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -106,6 +106,26 @@ class Condition:
             low = number <= self.low if self.above else number < self.low
             held = held & ~(low | (number > self.high)).fill_null(not self.empty)
         return held
+
+    def narrowed(self, more: Condition) -> Condition | None:
+        """Return a condition that also leaves out the texts or the times that `more` does.
+
+        None where a list of texts that are kept cannot say so.
+        """
+        if self.among:
+            texts = tuple(text for text in self.among if text not in more.without)
+            return replace(self, among=texts) if texts and not more.of_time else None
+        # A text that is none of some is not nothing, and a time is none.
+        implied = more.of_time if self.empty else bool(more.without)
+        return replace(
+            self,
+            low=self.low if more.since is None else -math.inf,
+            high=self.high if more.until is None else math.inf,
+            without=(*self.without, *more.without),
+            empty=None if implied else self.empty,
+            since=self.since if more.since is None else more.since,
+            until=self.until if more.until is None else more.until,
+        )
 
 
 def as_number(column: pl.Expr, *, is_text: bool, strict: bool = False) -> pl.Expr:

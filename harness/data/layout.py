@@ -457,18 +457,11 @@ class Layout(_Declared):
         there = [each for each in first.where if all(each in table.where for table in rest)]
         by_column = {each.column: each for each in there}
         for each in more:
-            old = by_column.get(each.column, Condition(each.column))
-            if not each.column or old.among:
+            held = by_column.get(each.column)
+            narrowed = each if held is None else held.narrowed(each)
+            if narrowed is None or not each.column:
                 return ""
-            if each.column in by_column:
-                each = replace(
-                    old,
-                    empty=old.empty or None if each.without else old.empty,
-                    without=(*old.without, *each.without),
-                    since=old.since if each.since is None else each.since,
-                    until=old.until if each.until is None else each.until,
-                )
-            by_column[each.column] = each
+            by_column[each.column] = narrowed
         return where_to_write(there, [by_column[column] for column in sorted(by_column)])
 
 

@@ -67,12 +67,13 @@ class Admitted:
             How many bytes the block has.
         """
         if self.strangers == 0:
-            strangers = np.count_nonzero(users == STRANGER) * max(1.0, self._size / size)
+            strangers = len(np.unique(keys[users == STRANGER, 0])) * max(1.0, self._size / size)
             rows_of_table = max(_LEAST, 1 << int(strangers / _MOST_FILLED).bit_length())
             self._strangers = KeyTable(np.zeros((rows_of_table, 2), np.uint64))
             self._make_room(int(strangers))
         codes = self._codes(users, keys)
-        self._make_room(self.strangers)
+        if self._n_known + self.strangers > len(self._is_there):
+            self._make_room(2 * self.strangers)
         again = np.zeros(len(codes), np.int8)
         _kernels.admit(codes, lists, self._is_there, self._lists, again)
         return Again(np.flatnonzero(again == 2), np.flatnonzero(again == 1))
@@ -90,8 +91,8 @@ class Admitted:
         return codes
 
     def _make_room(self, strangers: int) -> None:
-        """Make room for so many strangers, and if there is none for as many again."""
-        if self._n_known + strangers > len(self._is_there):
-            room = self._n_known + 2 * strangers - len(self._is_there)
-            self._is_there = np.concatenate((self._is_there, np.zeros(room, np.bool_)))
-            self._lists = np.concatenate((self._lists, np.zeros(room, np.uint64)))
+        """Make room for so many strangers; what nobody writes to takes no memory."""
+        is_there, lists = self._is_there, self._lists
+        self._is_there = np.zeros(self._n_known + strangers, np.bool_)
+        self._lists = np.zeros(self._n_known + strangers, np.uint64)
+        self._is_there[: len(is_there)], self._lists[: len(lists)] = is_there, lists

@@ -201,13 +201,13 @@ def mended(
     rows = np.flatnonzero(strangers.kinds != OTHER)
     growth = 0
     if len(rows) > 0:
-        learnt, texts = diagnosis.learn(block, strangers.keys[rows], spans[rows]), diagnosis.texts
+        learnt = diagnosis.learn(block, strangers.keys[rows], spans[rows])
         is_odd = learnt.is_doubtful | (learnt.marks & 1 << faults.SEPARATOR != 0)
         is_plain[spans[rows[is_odd], 0]] = False
         codes[rows] = learnt.codes
-        lengths = np.diff(texts.spans)[learnt.codes, 0]
+        lengths = np.diff(diagnosis.texts.spans)[learnt.codes, 0]
         growth = int((lengths - np.diff(spans[rows, 1:])[:, 0]).clip(0).sum())
-    n = len(is_plain)
+    texts, n = diagnosis.texts, len(is_plain)
     ends = np.zeros(n, np.int64)
     out = np.empty(block.size + growth + n + PAD, np.uint8)
     write_rows(
@@ -220,9 +220,9 @@ def mended(
         diagnosis.ids,
         spans,
         codes,
-        diagnosis.texts.buffer,
-        diagnosis.texts.spans,
-        diagnosis.texts.keys,
+        texts.buffer,
+        texts.spans,
+        texts.keys,
         is_plain,
         out,
         ends,

@@ -1,7 +1,9 @@
 """Built-in layouts on small files of the shapes that are published, and layouts of one's own."""
 
 import re
+import tomllib
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -271,3 +273,37 @@ def test_ids_of_a_table_that_lost_zeros_are_noted_where_others_match(tmp_path: P
 def test_conditions_are_added(tmp_path: Path, where: dict[str, Any], items: list[str]) -> None:
     module = but('type="sale",', 'type="sale", where={"what": ["a", "b"]},')
     assert load(plugged(tmp_path, module, where=where).layout()).item_ids.to_list() == items
+
+
+@pytest.mark.parametrize(
+    ("where", "more", "written"),
+    [
+        ({}, Condition("time", since=0), {"time": {"min": date(1970, 1, 1)}}),
+        ({"time": {"above": 0}}, Condition("time", since=0), {"time": {"min": date(1970, 1, 1)}}),
+        (
+            {"time": {"min": 5, "empty": True}},
+            Condition("time", until=86_400_000_000 - 1),
+            {"time": {"min": 5, "max": date(1970, 1, 1)}},
+        ),
+        ({"user": ["0", "1"]}, Condition("user", without=("0",)), {"user": "1"}),
+        (
+            {"user": {"empty": False, "not": ["nan"]}},
+            Condition("user", without=("0",)),
+            {"user": {"not": ["nan", "0"]}},
+        ),
+        (
+            {"time": {"empty": False}},
+            Condition("time", since=0),
+            {"time": {"empty": False, "min": date(1970, 1, 1)}},
+        ),
+    ],
+)
+def test_a_further_condition_on_a_column_is_one_that_a_config_has(
+    where: dict[str, Any], more: Condition, written: dict[str, Any]
+) -> None:
+    def layout(where: dict[str, Any]) -> Layout:
+        table = events("log.csv", user="user", item="item", time="time", where=where)
+        return Layout("shop", [table])
+
+    text = layout(where).where_with([more]).partition(" under [data]")[0]
+    assert layout(tomllib.loads(text)["where"]).events == layout(written).events
