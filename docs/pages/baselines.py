@@ -6,7 +6,7 @@ from harness.listing.baselines import models
 
 _HEAD = """# {title}: parameters
 
-Written by `make docs` from the docstrings; what they are for is in [{name}.md]({name}.md).
+Written by `make pages` from the docstrings; what they are for is in [{name}.md]({name}.md).
 """
 
 

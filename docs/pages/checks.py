@@ -17,7 +17,7 @@ _LONGEST = 400
 _HEAD = """
 # Checks of submissions
 
-`make docs` writes this page from the rules in `harness/submission/`. `harness list checks` prints
+`make pages` writes this page from the rules in `harness/submission/`. `harness list checks` prints
 the same facts. A code never changes its meaning.
 
 - An error is something that a platform refuses, or that gives a wrong score without a message.

@@ -9,7 +9,7 @@ from harness.metrics import DEFINITIONS, DIVISORS
 _HEAD = """
 # Metrics
 
-`make docs` writes this page from the definitions in `harness/metrics/`. `harness list metrics`
+`make pages` writes this page from the definitions in `harness/metrics/`. `harness list metrics`
 prints the same facts.
 
 The formulas use these symbols, for one user:

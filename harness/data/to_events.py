@@ -17,6 +17,7 @@ from harness.core.ids import hashes_of
 from harness.data import dataset, times
 from harness.data.conditions import all_hold, as_number
 from harness.data.layout import EventTable
+from harness.data.naming import INSIDE
 from harness.data.rules import (
     FieldRule,
     id_rule,
@@ -315,16 +316,22 @@ def refuse_types(name: object, table: EventTable, kinds: Kinds) -> None:
         kind = kinds[column]
         if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
             raise DataError(f'{name}: column "{column}" holds {in_words(kind)}; expected numbers')
-    if table.time is not None and isinstance(kinds[table.time], (pl.List, pl.Array)):
-        raise DataError(
-            f'{name}: column "{table.time}" holds lists; expected times; '
-            f"{rows_key(*table.rows, table.time)} makes one row per element"
-        )
+    if table.time is not None and kinds[table.time].is_nested():
+        cure = ""
+        if _may_have_rows(name, kinds[table.time]):
+            cure = f"; {rows_key(*table.rows, table.time)} makes one row per element"
+        what = in_words(kinds[table.time])
+        raise DataError(f'{name}: column "{table.time}" holds {what}; expected times{cure}')
     kind = pl.Null() if table.kind is None else kinds[table.kind]
     if kind.is_nested() or kind == pl.Binary:
         raise DataError(
             f'{name}: column "{table.kind}" holds {in_words(kind)}; expected event types'
         )
+
+
+def _may_have_rows(name: object, kind: pl.DataType) -> bool:
+    """Return whether ``rows`` can name a column: its lists, unless a database has them."""
+    return isinstance(kind, (pl.List, pl.Array)) and INSIDE not in str(name)
 
 
 def refuse_float_ids(name: object, column: str, kind: pl.DataType) -> None:
@@ -337,7 +344,7 @@ def refuse_float_ids(name: object, column: str, kind: pl.DataType) -> None:
             "in pandas, a missing value turns whole numbers into floats: drop such rows, then "
             f'convert the column with .astype({{"{column}": "Int64"}})'
         )
-    elif isinstance(kind, (pl.List, pl.Array)):
+    elif _may_have_rows(name, kind):
         cure = f"if its elements are ids, {rows_key(column)} makes one row per element"
     raise DataError(
         f'{name}: column "{column}" holds {in_words(kind)}, which cannot tell ids apart; {cure}'

@@ -168,8 +168,10 @@ def _duckdb_kinds(connection: duckdb.DuckDBPyConnection, place: str) -> dict[str
     empty = _duckdb_batches(connection, place, list(types), " LIMIT 0").schema.empty_table()
     kinds: dict[str, Any] = dict(pl.DataFrame(pl.from_arrow(empty)).schema)
     for name, kind in types.items():
-        if kind.endswith("]") or kind.partition("(")[0] in _NESTED:
+        if kind.endswith("]"):
             kinds[name] = pl.List(pl.String())
+        elif kind.partition("(")[0] in _NESTED:
+            kinds[name] = pl.Struct([])
         elif kind == "BLOB":
             kinds[name] = pl.Binary()
     return kinds

@@ -155,6 +155,14 @@ def test_columns_of_duckdb_that_keep_no_ids_apart(tmp_path: Path, kind: str) -> 
     refused(tmp_path, f'{table}: column "user" holds', "which cannot tell ids apart", events=table)
 
 
+@pytest.mark.parametrize(("kind", "what"), [("DATE[]", "lists"), ("STRUCT(d DATE)", "records")])
+def test_times_of_duckdb_are_no_lists(tmp_path: Path, kind: str, what: str) -> None:
+    """No key makes rows of them."""
+    table = duckdb_of(tmp_path, "1", f"CAST(NULL AS {kind})")
+    with pytest.raises(DataError, match=f"holds {what}; expected times$"):
+        load(log(tmp_path, events=table))
+
+
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "DATE"])
 def test_times_of_duckdb(tmp_path: Path, kind: str) -> None:
     table = duckdb_of(tmp_path, "1", f"CAST('1970-01-03 00:00:00+00' AS {kind})")
