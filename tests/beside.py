@@ -49,8 +49,9 @@ def own(folder: Path, use: str, name: str) -> dict[str, Any]:
     return {"name": name, "use": f"own:{use}", "params": {"folder": str(met)}}
 
 
-def config(folder: Path, *models: dict[str, Any], **sections: Any) -> Config:
+def config(folder: Path, models: list[dict[str, Any]], **sections: Any) -> Config:
     """Return a config whose first model waits for a worker."""
     small.write(folder, {"log.csv": small.MANY, "own.py": OWN})
     data = {"cache": True, **sections.pop("data", {})}
-    return small.config_of(folder, own(folder, "Meets", "first"), *models, data=data, **sections)
+    models = [own(folder, "Meets", "first"), *models]
+    return small.config_of(folder, models=models, data=data, **sections)

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,8 @@ def _own_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             del sys.modules[name]
 
 
+Words = str | Sequence[str]
+"""A word, or several in a row, such as what many command lines begin with."""
 Cli = Callable[..., tuple[int, str, str]]
 COMMAND = get_command(app)
 """The command line, which takes longer to build than to answer."""
@@ -82,8 +84,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def cli(here: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     """Return a function that runs a command there: exit status, output and errors come out."""
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = guarded(lambda: COMMAND(list(arguments), standalone_mode=False))
+    def call(*arguments: Words) -> tuple[int, str, str]:
+        status = guarded(lambda: COMMAND(flat(arguments), standalone_mode=False))
         return (status, *capfd.readouterr())
 
     return call
@@ -126,19 +128,23 @@ def hashes(n: int) -> UInt64:
     return id_hashes(pl.Series([str(user) for user in range(n)], dtype=pl.String))
 
 
-def is_refused(done: tuple[int, str, str], *words: str) -> None:
+def flat(words: Iterable[Words]) -> list[str]:
+    return [word for part in words for word in ([part] if isinstance(part, str) else part)]
+
+
+def is_refused(done: tuple[int, str, str], *words: Words) -> None:
     """Check that a command ended with status 2 and an error alone, which holds every word."""
     status, out, err = done
     assert (status, out) == (2, ""), err
     assert "Traceback" not in err
-    assert [word for word in words if word not in err] == [], err
+    assert [word for word in flat(words) if word not in err] == [], err
 
 
-def tells(done: tuple[int, str, str], status: int, *words: str) -> None:
+def tells(done: tuple[int, str, str], status: int, *words: Words) -> None:
     """Check that a command ended with this status and printed every word."""
-    found, out, err = done
-    assert found == status, out + err
-    assert [word for word in words if word not in out] == [], out
+    exit_status, out, err = done
+    assert exit_status == status, out + err
+    assert [word for word in flat(words) if word not in out] == [], out
 
 
 def exactly(value: Any) -> Any:
@@ -156,17 +162,17 @@ def ragged(rows: Iterable[Iterable[int]]) -> Ragged:
 def words_of(evaluation_set: EvaluationSet, rows: Ragged) -> dict[str, str]:
     """Return the candidate ids of every row as one word, by user."""
     ids, users = evaluation_set.candidate_ids.to_list(), evaluation_set.user_ids.to_list()
-    own = np.split(rows.indices, rows.indptr[1:-1])
-    return {user: "".join(ids[p] for p in row) for user, row in zip(users, own, strict=True)}
+    codes = np.split(rows.indices, rows.indptr[1:-1])
+    return {user: "".join(ids[p] for p in row) for user, row in zip(users, codes, strict=True)}
 
 
 @contextmanager
-def refusal(kind: type[Exception], *words: str) -> Iterator[pytest.ExceptionInfo[Exception]]:
+def refusal(kind: type[Exception], *words: Words) -> Iterator[pytest.ExceptionInfo[Exception]]:
     """Check that what is done within is refused by such an error, which holds every word."""
     with pytest.raises(kind) as caught:
         yield caught
     text = str(caught.value)
-    assert [word for word in words if word not in text] == [], text
+    assert [word for word in flat(words) if word not in text] == [], text
 
 
 HOSTILE = (

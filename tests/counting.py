@@ -29,6 +29,6 @@ class Counting:
 """
 
 
-def fill(name: str, *of: str, **keys: Any) -> dict[str, Any]:
+def fill(name: str, *base: str, **keys: Any) -> dict[str, Any]:
     """Return an ensemble of the lists of models, one after the other."""
-    return {"name": name, "use": "baselines.fill:Fill", "of": list(of)} | keys
+    return {"name": name, "use": "baselines.fill:Fill", "of": list(base)} | keys

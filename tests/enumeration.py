@@ -21,8 +21,8 @@ def of_all_lists(
     lists = np.array(list(permutations(range(n), min(k, n))), np.int32)
     count = len(lists)
     truth = Ragged(np.arange(count + 1) * r, np.tile(np.arange(r, dtype=np.int32), count))
-    grades = [None if own is None else np.tile(own, count) * 1.0 for own in (inside, outside)]
-    judgments = Judgments(truth, np.full(count, relevant), *grades)
+    grades = [None if row is None else np.tile(row, count) * 1.0 for row in (inside, outside)]
+    judgments = Judgments(truth, np.full(count, relevant), grades[0], grades[1])
     return per_user(parse(f"{name}@{k}"), Block(lists, judgments, k))
 
 
@@ -34,9 +34,9 @@ def enumerated(name: str, n: int, r: int, relevant: int, k: int) -> list[float]:
     return [mean, var, third, 1 - math.fsum(hits) / len(hits)]
 
 
-def cumulants(name: str, *sizes: int) -> list[float]:
+def cumulants(name: str, n: int, r: int, relevant: int, k: int) -> list[float]:
     """Return the same by the formulas."""
-    result = law(parse(f"{name}@{sizes[-1]}"), *sizes[:-1])
+    result = law(parse(f"{name}@{k}"), n, r, relevant)
     assert result is not None
     return [float(value) for value in (result.mean, result.var, result.third, result.none)]
 

@@ -29,8 +29,9 @@ def log(folder: Path, events: str = "log.csv", **keys: Any) -> Layout:
 
 def of(data: Dataset) -> list[tuple[str, str, int]]:
     """Return user, item and microsecond of all events, in their order."""
-    columns = (getattr(data.events, name).tolist() for name in ("user", "item", "time"))
-    return [(data.user_ids[u], data.item_ids[i], t) for u, i, t in zip(*columns, strict=True)]
+    events = data.events
+    rows = zip(events.user.tolist(), events.item.tolist(), events.time.tolist(), strict=True)
+    return [(data.user_ids[u], data.item_ids[i], t) for u, i, t in rows]
 
 
 def moments(layout: Layout) -> list[tuple[str, str, int]]:
@@ -60,7 +61,7 @@ def events(folder: Path, content: str | bytes, **keys: Any) -> list[tuple[str, s
 
 def refused(folder: Path, *words: str, **keys: Any) -> None:
     """Check that a log is refused as it is read, with every word."""
-    with refusal(DataError, *words):
+    with refusal(DataError, words):
         load(log(folder, **keys))
 
 

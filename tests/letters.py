@@ -36,9 +36,9 @@ def submitted(
         leaderboards={name: np.array(users) for name, users in leaderboards.items()},
     )
     left_out = {"users_without_list": lists.count(""), "users_outside": 0}
-    found = np.array(items, np.int32)
-    return SubmittedLists("lists.csv", solution, solution.items, found, left_out)
+    codes = np.array(items, np.int32)
+    return SubmittedLists("lists.csv", solution, solution.items, codes, left_out)
 
 
-def with_solution(given: SubmittedLists, **changed: Any) -> SubmittedLists:
-    return replace(given, solution=replace(given.solution, **changed))
+def with_solution(scored: SubmittedLists, **changed: Any) -> SubmittedLists:
+    return replace(scored, solution=replace(scored.solution, **changed))

@@ -45,7 +45,7 @@ def _typed(command: str, cli: Cli) -> tuple[int, str, str]:
         for path in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
     ]
     if name == "harness":
-        return cli(*words)
+        return cli(words)
     program = sys.executable if name == "python" else name
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr

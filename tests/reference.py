@@ -21,11 +21,11 @@ Fault = tuple[str, str]
 def reference(content: str) -> dict[str, Brief]:
     """Return for every code: the first line and value, how many there are, lines with any."""
     text = content.partition("\n")[2]
-    found: dict[str, Brief] = {}
+    briefs: dict[str, Brief] = {}
     if not text:
-        found["SUB004"] = (None, "", 1, 1)
+        briefs["SUB004"] = (None, "", 1, 1)
     elif not text.endswith("\n"):
-        found["SUB012"] = (None, "", 1, 1)
+        briefs["SUB012"] = (None, "", 1, 1)
         text += "\n"
     rows = list(records(text))
     torn = [f[0] for _, f, _ in rows if len(f) != 2 and f]
@@ -35,65 +35,70 @@ def reference(content: str) -> dict[str, Brief]:
     names = {line: user.strip(" \t\r") for line, user in users}
     known = {name if who(name) in there else who(name) for name in names.values()}
     held = {line: f[1] for line, f, _ in rows if len(f) == 2}
-    for at, (line, user) in enumerate(users):
-        before = [held[other] for other, _ in users[:at] if names[other] == names[line]]
+    for n_before, (line, user) in enumerate(users):
+        before = [held[other] for other, _ in users[:n_before] if names[other] == names[line]]
         if before:
             faults.append((line, ("SUB211" if before[0] == held[line] else "SUB203", user)))
     for code in {fault[0] for _, fault in faults}:
-        own = [(line, value) for line, (name, value) in faults if name == code]
-        found[code] = (own[0][0], shown(own[0][1]), len(own), len({line for line, _ in own}))
+        places = [(line, value) for line, (name, value) in faults if name == code]
+        briefs[code] = (
+            places[0][0],
+            shown(places[0][1]),
+            len(places),
+            len({line for line, _ in places}),
+        )
     lists = [[word for word in f[1].split(" ") if word] for _, f, _ in rows if len(f) == 2]
     missing = [user for user in USERS if user not in known and user not in torn]
     if missing:
-        found["SUB201"] = (None, missing[0], len(missing), len(missing))
+        briefs["SUB201"] = (None, missing[0], len(missing), len(missing))
     strange = [shown(value) for _, (code, value) in faults if code == "SUB202"]
     if strange and not {*known, *torn} & {*USERS}:
         value = f'found "{strange[0]}", expected "{USERS[0]}"'
-        found["SUB212"] = (None, value, 1, 1)
+        briefs["SUB212"] = (None, value, 1, 1)
     damaged = [value for _, (code, value) in faults if code == "SUB209"]
     exact = [user for _, user in users if user in USERS]
     by_case = damaged and not exact and all(who(v) == v.casefold() != v for v in damaged)
-    if by_case and "SUB212" not in found:
+    if by_case and "SUB212" not in briefs:
         value = f'found "{shown(damaged[0])}", expected "{who(damaged[0])}"'
-        found["SUB213"] = (None, value, 1, 1)
+        briefs["SUB213"] = (None, value, 1, 1)
     totals = {
         "SUB010": len(re.findall("\r(?!\n)", text)),
         "SUB401": len(lists) if len(lists) > 1 and all(x == lists[0] for x in lists) else 0,
         "SUB404": len(lists) if len(lists) > 1 and all(len(x) < 2 for x in lists) else 0,
     }
-    return found | {code: (None, "", n, n) for code, n in totals.items() if n > 0}
+    return briefs | {code: (None, "", n, n) for code, n in totals.items() if n > 0}
 
 
 def records(text: str) -> Iterator[tuple[int, list[str], list[str]]]:
     """Yield rows: the physical line each begins on, its fields, what is wrong with its quotes."""
-    line, at = 2, 0
-    while at < len(text):
-        end, fields, whole, torn = record(text, at, True)
+    line, start = 2, 0
+    while start < len(text):
+        end, fields, whole, torn = record(text, start, True)
         odd = [] if whole else ["SUB011"]
         if not whole:
-            end, fields, whole, torn = record(text, at, False)
+            end, fields, whole, torn = record(text, start, False)
         yield line, fields, odd + ["SUB017"] * torn
-        line += text.count("\n", at, end)
-        at = end
+        line += text.count("\n", start, end)
+        start = end
 
 
-def record(text: str, at: int, quoted: bool) -> tuple[int, list[str], bool, bool]:
+def record(text: str, start: int, quoted: bool) -> tuple[int, list[str], bool, bool]:
     """Return where the next record begins, fields, whether it is whole, and torn."""
     fields, torn = [], False
     while True:
-        field = re.compile('"((?:[^"]|"")*)"(?!")' if quoted else "(?!)").match(text, at)
-        if field is None and quoted and text.startswith('"', at):
+        field = re.compile('"((?:[^"]|"")*)"(?!")' if quoted else "(?!)").match(text, start)
+        if field is None and quoted and text.startswith('"', start):
             return len(text), fields, False, torn
-        at = at if field is None else field.end()
+        start = start if field is None else field.end()
         inner = "" if field is None else field[1].replace('""', '"')
-        rest = re.compile("[^,\n]*").match(text, at)
+        rest = re.compile("[^,\n]*").match(text, start)
         assert rest is not None
         torn |= field is not None and rest[0].strip("\r") != ""
         fields.append(inner + rest[0])
-        at = rest.end() + 1
-        if text[at - 1] == "\n":
+        start = rest.end() + 1
+        if text[start - 1] == "\n":
             fields[-1] = fields[-1].removesuffix("\r")
-            return at, fields, True, torn
+            return start, fields, True, torn
 
 
 def of_line(fields: list[str], odd: list[str], there: set[str]) -> Iterator[Fault]:
@@ -135,8 +140,8 @@ def who(cell: str) -> str:
 
 def meant(text: str, known: Iterable[str], *, joined: bool = True) -> list[str]:
     """Return the known ids, none of them an exponent, that a text may stand for."""
-    own = forms(text, joined=joined)
-    return sorted(other for other in known if own & (forms(other) | rounded(other)))
+    spellings = forms(text, joined=joined)
+    return sorted(other for other in known if spellings & (forms(other) | rounded(other)))
 
 
 def rounded(number: str) -> set[str]:
@@ -144,7 +149,7 @@ def rounded(number: str) -> set[str]:
     if not number.isdigit():
         return set()
     texts = (f"{int(number):.{digits}e}" for digits in range(12))
-    return {text for one in texts for text in (one, one.replace(".", ","))}
+    return {text for number_text in texts for text in (number_text, number_text.replace(".", ","))}
 
 
 def seen(text: str) -> str:
@@ -156,9 +161,9 @@ def forms(text: str, *, joined: bool = True) -> set[str]:
     spaces = (" ", "" if joined else " ")
     spaced = {re.sub(r"[^\S ]", space, seen(text)).strip() for space in spaces}
     bare = {s.lstrip(QUOTES).rstrip(QUOTES if s[:1] in QUOTES else "").strip() for s in spaced}
-    folded = {unicodedata.normalize("NFC", one.casefold()) for one in bare}
-    whole = {re.sub(r"^(-?[0-9]+)\.0+$", r"\1", one) for one in folded}
-    return {re.sub("^0+([0-9]+)$", r"\1", one) for one in whole} - {""}
+    folded = {unicodedata.normalize("NFC", word.casefold()) for word in bare}
+    whole = {re.sub(r"^(-?[0-9]+)\.0+$", r"\1", word) for word in folded}
+    return {re.sub("^0+([0-9]+)$", r"\1", word) for word in whole} - {""}
 
 
 def of_list(cell: str) -> Iterator[Fault]:
@@ -170,8 +175,8 @@ def of_list(cell: str) -> Iterator[Fault]:
         yield "SUB302", cell
     if " ".join(words) != cell:
         yield "SUB311", cell
-    for at, word in enumerate(words):
-        if word in words[:at]:
+    for n, word in enumerate(words):
+        if word in words[:n]:
             yield "SUB303", word
         yield from ((code, word) for code in of_item(word))
 
@@ -237,12 +242,12 @@ def shown(value: str) -> str:
 
 def lists(content: str) -> dict[str, list[str]]:
     """Return the list of each user's first row whose id is written as it should be."""
-    found: dict[str, list[str]] = {}
+    by_user: dict[str, list[str]] = {}
     text = content.partition("\n")[2]
     for _, fields, _ in records(text if not text or text.endswith("\n") else text + "\n"):
         if len(fields) == 2 and fields[0] in USERS:
-            found.setdefault(fields[0], [word for word in fields[1].split(" ") if word])
-    return found
+            by_user.setdefault(fields[0], [word for word in fields[1].split(" ") if word])
+    return by_user
 
 
 def mean_average_precision(content: str, truth: dict[str, list[str]]) -> float:

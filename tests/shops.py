@@ -29,7 +29,7 @@ def shop(
     shown: dict[str, float] | None = None,
     cutoff: int | None = CUTOFF,
     everyone: Sequence[str] = USERS,
-    others: str = "z",
+    extra: str = "z",
     kinds: tuple[str, ...] = KINDS,
 ) -> Train:
     """Return a shop of (user, item, days before the cut-off, kind) events.
@@ -39,7 +39,7 @@ def shop(
     are items beside those of rows and tables.
     """
     listed = [] if items is None else [i for i in next(iter(items.values())) if i is not None]
-    ids = sorted({*candidates, *(row[1] for row in rows), *listed, *others})
+    ids = sorted({*candidates, *(row[1] for row in rows), *listed, *extra})
     code = {item: n for n, item in enumerate(ids)}
     position = {user: n for n, user in enumerate(everyone)}
     events = Events(
@@ -67,7 +67,7 @@ def train_of(
 ) -> Train:
     """Return a shop whose users have letters, too, in their order; all items are candidates."""
     everyone = sorted({row[0] for row in rows} | set(users))
-    return shop(rows, candidates or sorted({row[1] for row in rows}), everyone=everyone, others="")
+    return shop(rows, candidates or sorted({row[1] for row in rows}), everyone=everyone, extra="")
 
 
 def words(*baskets: str) -> list[Row]:
@@ -81,10 +81,10 @@ def listed(
     """Return the users' lists as words of candidate ids, with "-" where they are empty."""
     ids = train.user_ids.to_list()
     asked = np.array([ids.index(user) for user in users.split()], np.int32)
-    found = model.fit(train).recommend(asked, k, draws, exclude=exclude)
-    assert (found.dtype, found.shape) == (np.int32, (len(asked), k))
+    codes = model.fit(train).recommend(asked, k, draws, exclude=exclude)
+    assert (codes.dtype, codes.shape) == (np.int32, (len(asked), k))
     names = [*train.candidate_ids.to_list(), "-"]
-    return ["".join(names[i] for i in row) for row in found]
+    return ["".join(names[i] for i in row) for row in codes]
 
 
 def lists(model: Any, train: Train, users: str, k: int, exclude: Any = None) -> list[str]:

@@ -1,6 +1,6 @@
 """What most tests of runs and commands begin with: a small log, and a config on it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ ann,b,2020-01-03
 cid,b,2020-01-03
 """
 """On the 2nd ann has a and bob b; on the 3rd ann and cid have b. Before both days, a leads."""
+Model = dict[str, Any]
 POPULAR = {"name": "popular", "use": "baselines.popular:Popular"}
 RANDOM = {"name": "random", "use": "baselines.random_items:RandomItems"}
 
@@ -152,34 +153,38 @@ CONFIGS: dict[str, dict[str, Any]] = {
 """Sections of configs on `MANY`, by what they try."""
 
 
-def values(*models: dict[str, Any], **sections: Any) -> dict[str, Any]:
-    """Return a config of `models` on log.csv; keys of three sections are added to those here."""
-    own: dict[str, Any] = {
+def values(*each: Model, models: Sequence[Model] = (), **sections: Any) -> dict[str, Any]:
+    """Return a config on log.csv; keys of three sections are added to those here.
+
+    Its models are those of a list or `each`; without any, the popular one.
+    """
+    config_values: dict[str, Any] = {
         "data": {"layout": "table", "path": ".", "events": "log.csv", "cache": False},
         "split": {"strategy": "time", "valid_days": 1},
         "evaluation": {"k": 2},
         "compare": {"resamples": 100},
-        "models": list(models or (POPULAR,)),
+        "models": list(models or each or [POPULAR]),
     }
     for part in ("data", "evaluation", "compare"):
-        own[part] |= sections.pop(part, {})
-    return own | sections
+        config_values[part] |= sections.pop(part, {})
+    return config_values | sections
 
 
-def toml(*models: dict[str, Any], **sections: Any) -> str:
+def toml(*each: Model, models: Sequence[Model] = (), **sections: Any) -> str:
     """Return the same as the text of a config."""
-    return tomli_w.dumps(values(*models, **sections))
+    return tomli_w.dumps(values(models=models or each, **sections))
 
 
-def config(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: Any) -> Config:
+def config(
+    folder: Path, *each: Model, models: Sequence[Model] = (), log: str = LOG, **sections: Any
+) -> Config:
     """Write the log into a folder, and return the config on it."""
     write(folder, {"log.csv": log})
-    return config_of(folder, *models, **sections)
+    return config_of(folder, models=models or each, **sections)
 
 
-def config_of(folder: Path, *models: dict[str, Any], **sections: Any) -> Config:
-    """Return the config on the log of a folder."""
-    return config_.parse(values(*models, **sections), folder)
+def config_of(folder: Path, *each: Model, models: Sequence[Model] = (), **sections: Any) -> Config:
+    return config_.parse(values(models=models or each, **sections), folder)
 
 
 def many(folder: Path, **sections: Any) -> Config:
@@ -190,7 +195,8 @@ def many(folder: Path, **sections: Any) -> Config:
     towns = "".join(f"user{user},{'xy'[user % 2]}\n" for user in range(40))
     tables = {"people.csv": "user,town\n" + towns, "later.csv": LATER, "alike.csv": ALIKE}
     write(folder, tables)
-    return config(folder, *MODELS, *sections.pop("more", []), log=MANY, **sections)
+    models = [*MODELS, *sections.pop("more", [])]
+    return config(folder, models=models, log=MANY, **sections)
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -212,21 +218,20 @@ def put(document: Any, path: str, value: Any) -> Any:
 
 
 def timeless(value: Any, *without: str) -> Any:
-    """Return a record without the seconds, and without other keys."""
-    if isinstance(value, dict):
-        left_out = {"seconds", *without}
-        return {k: timeless(v, *without) for k, v in value.items() if k not in left_out}
-    return [timeless(v, *without) for v in value] if isinstance(value, list | tuple) else value
+    def copied(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {k: copied(v) for k, v in part.items() if k not in ("seconds", *without)}
+        return [copied(v) for v in part] if isinstance(part, list | tuple) else part
+
+    return copied(value)
 
 
 class Listed(list[Any]):
-    """Parts in a list."""
-
     def total(self, step: Any) -> Any:
         return of_parts(lambda: self)(step)
 
     def kept(self, make: Any, opened: Any) -> "Listed":
-        return Listed(opened(at, make(part)) for at, part in enumerate(self))
+        return Listed(opened(n, make(part)) for n, part in enumerate(self))
 
 
 def in_parts(settings: Config, count: int = 3) -> EvaluatedParts:

@@ -30,8 +30,10 @@ def verdicts(rules: Rules) -> dict[tuple[str, str], tuple[str, bool]]:
 def test_other_draws_decide_otherwise_in_borderline_pairs_alone(correction: str) -> None:
     """By 20 seeds some of 36 pairs have two verdicts; never two that are not marked."""
     result = [verdicts(Rules(correction=correction, seed=seed)) for seed in range(20)]
-    every = {pair: {one[pair][0] for one in result} for pair in result[0]}
-    certain = {pair: {one[pair][0] for one in result if not one[pair][1]} for pair in result[0]}
+    every = {pair: {study[pair][0] for study in result} for pair in result[0]}
+    certain = {
+        pair: {study[pair][0] for study in result if not study[pair][1]} for pair in result[0]
+    }
     assert max(len(words) for words in every.values()) == 2
     assert max(len(words) for words in certain.values()) == 1
     assert sum(near for _, near in result[0].values()) < len(every) / 3

@@ -57,12 +57,12 @@ def of_metrics(draw: np.random.Generator) -> dict[str, list[Any]]:
     scratch = np.zeros(5, np.uint8), np.zeros(12, np.uint8)
     known = items, *truth, np.diff(indptr).astype(np.int32), 1 / np.arange(1.0, 6)
     users, candidates = np.arange(8, dtype=np.int32), np.arange(-1, 11, dtype=np.int32)
-    own, starts = draw.integers(0, 12, 40).astype(np.int32), np.arange(0, 45, 5)
+    codes, starts = draw.integers(0, 12, 40).astype(np.int32), np.arange(0, 45, 5)
     seen = np.zeros(len(indices), np.uint8)
     return {
         "tally": [*known, int(draw.integers(0, 6)), *scratch, *sums, *counts],
         "ranks": [items, *truth, 5, np.zeros(len(indices), np.int32)],
-        "count_again": [users, starts, own, candidates, *truth, seen, np.zeros(8, np.int64)],
+        "count_again": [users, starts, codes, candidates, *truth, seen, np.zeros(8, np.int64)],
     }
 
 
@@ -72,12 +72,12 @@ def of_models(draw: np.random.Generator) -> dict[str, list[Any]]:
     begun = lists.copy()
     begun[:, 0] = draw.integers(-1, 9, 6)
     order = draw.permutation(9).astype(np.int32)
-    left, right = ((np.float32, np.float64)[n] for n in draw.integers(0, 2, 2))
-    users, items = matrix(draw, 6, 5, left), matrix(draw, 5, 9, right)
+    narrow, right = ((np.float32, np.float64)[n] for n in draw.integers(0, 2, 2))
+    users, items = matrix(draw, 6, 5, narrow), matrix(draw, 5, 9, right)
     added = bool(draw.random() < 0.5)  # norms, and what the sum of terms counts among them
     norms = draw.random(6) + 0.5, draw.random(9) + 0.5, added, added / 2, 0.25
-    own = draw.integers(-1, 9, (6, 7)).astype(np.int32)
-    more = (np.broadcast_to(order, (6, 9)), True) if draw.random() < 0.5 else (own, False)
+    items_of_row = draw.integers(-1, 9, (6, 7)).astype(np.int32)
+    more = (np.broadcast_to(order, (6, 9)), True) if draw.random() < 0.5 else (items_of_row, False)
     dense = draw.normal(size=(5, 9)).astype(right)
     barred = np.where(draw.random(9) < 0.2, -np.inf, 0).astype(right)
     scratch = held[0][:-1].copy(), np.zeros(6, np.int64), np.empty(4, right)
@@ -152,10 +152,13 @@ def test_uncompiled_it_gives_the_same_bits(name: str) -> None:
         cases = CASES[name](np.random.default_rng(seed))
         assert cases.keys() == loops
         for function, arguments in cases.items():
-            others = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-            assert getattr(compiled, function)(*arguments) == getattr(plain, function)(*others)
-            for one, other in zip(arguments, others, strict=True):
-                assert np.asarray(one).tobytes() == np.asarray(other).tobytes(), (function, seed)
+            copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+            assert getattr(compiled, function)(*arguments) == getattr(plain, function)(*copies)
+            for argument, other in zip(arguments, copies, strict=True):
+                assert np.asarray(argument).tobytes() == np.asarray(other).tobytes(), (
+                    function,
+                    seed,
+                )
 
 
 def test_slices_that_do_not_fit_are_refused() -> None:

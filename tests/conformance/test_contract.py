@@ -206,13 +206,13 @@ class SeedsRandom(Sound):
 
 
 def failing(model: Sound) -> list[str]:
-    found = []
+    rows = []
     for check in CHECKS:
         try:
             check(model)
         except Exception:
-            found.append(check.__name__)
-    return found
+            rows.append(check.__name__)
+    return rows
 
 
 def test_the_sound_one_passes() -> None:

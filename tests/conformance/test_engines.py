@@ -42,10 +42,9 @@ def texts(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.cast(known).sort("user", "model", "repeat")
 
 
-def everything(found: Any) -> dict[str, Any]:
-    """Return all that a run writes but its seconds."""
-    rows = {name: texts(found.table(name)).to_dicts() for name in (PER_USER, RECOMMENDATIONS)}
-    return {**timeless(found.to_dict()), **rows}
+def everything(result: Any) -> dict[str, Any]:
+    rows = {name: texts(result.table(name)).to_dicts() for name in (PER_USER, RECOMMENDATIONS)}
+    return {**timeless(result.to_dict()), **rows}
 
 
 def test_folds_in_buckets(tmp_path: Path) -> None:
@@ -79,12 +78,12 @@ def test_buckets_and_parts(of_files: OfFiles) -> None:
         buckets = run(settings)
     assert everything(buckets) == everything(whole)
     assert buckets.users.equals(whole.users)
-    found = small.in_parts(settings, COUNTS[name])
-    assert timeless(found.run.to_dict()) == timeless(whole.to_dict())
-    parts: Any = found.parts
+    evaluated = small.in_parts(settings, COUNTS[name])
+    assert timeless(evaluated.run.to_dict()) == timeless(whole.to_dict())
+    parts: Any = evaluated.parts
     names = [model.name for model in settings.models]
     scores, lists = (
-        pl.concat([rows_of(names, found.candidate_ids, name, one) for one in parts])
+        pl.concat([rows_of(names, evaluated.candidate_ids, name, part) for part in parts])
         for name in (PER_USER, RECOMMENDATIONS)
     )
     assert texts(scores).equals(texts(whole.table(PER_USER)))
@@ -182,12 +181,12 @@ def test_a_model_that_fails_in_one_part_has_no_scores(
 ) -> None:
     """That of user7; the others are evaluated as without it."""
     small.write(tmp_path, {"odd.py": ODD})
-    found = by(engine, small.many(tmp_path, **odd(kind)))
-    (failed,) = found.failed
+    result = by(engine, small.many(tmp_path, **odd(kind)))
+    (failed,) = result.failed
     assert failed.name == kind
     assert "KeyError: 'user7'" in failed.error
     without = run(small.many(tmp_path))
-    assert timeless(found.to_dict(), "failed") == timeless(without.to_dict(), "failed")
+    assert timeless(result.to_dict(), "failed") == timeless(without.to_dict(), "failed")
 
 
 NOTED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
@@ -222,7 +221,7 @@ def test_notes_are_of_all_users(tmp_path: Path, noted: str) -> None:
     small.write(tmp_path, {"odd.py": ODD, "mine.csv": lists, "later.csv": small.LATER})
     sections, engines = deepcopy(NOTED[noted])
     models = [*MODELS[:2], *sections.pop("more", [])]
-    settings = small.config(tmp_path, *models, log=small.MANY, **sections)
+    settings = small.config(tmp_path, models=models, log=small.MANY, **sections)
     notes = run(settings).notes
     assert sum(noted in note for note in notes) == 1, notes
     for engine in engines:
@@ -235,24 +234,24 @@ def test_a_model_that_refuses_one_newcomer_has_no_list_for_any(tmp_path: Path, e
     small.write(tmp_path, {"odd.py": ODD})
     plain = {"name": "Plain", "use": "odd:Plain"}
     settings = small.many(tmp_path, more=[odd("Strict")["more"][0], plain])
-    whole, found = (own.record.bridge for own in (run(settings), by(engine, settings)))
-    assert found == whole
+    whole, bridge = (result.record.bridge for result in (run(settings), by(engine, settings)))
+    assert bridge == whole
     assert whole.models["Strict"].window < whole.models["Plain"].window
 
 
 @pytest.mark.parametrize("name", ["as it is", "every metric", "grades", "k-core", "types"])
 def test_each_fold_is_a_run_of_its_own(tmp_path: Path, name: str) -> None:
     settings = many(tmp_path, name, **FOLDS)
-    found = run(settings)
-    for fold, alone in zip(found.folds, settings.folds(), strict=True):
+    result = run(settings)
+    for fold, alone in zip(result.folds, settings.folds(), strict=True):
         assert everything(fold) == everything(run(alone))
 
 
 def test_frames(of_files: OfFiles) -> None:
     """Of pandas for every other config; only what names lists and files is not the same."""
     name = of_files.name
-    own = deepcopy(SINGLE[name])
-    sections = small.values(*MODELS, *own.pop("more", []), **own)
+    asked = deepcopy(SINGLE[name])
+    sections = small.values(models=[*MODELS, *asked.pop("more", [])], **asked)
     in_pandas = COUNTS[name] == 7
     tables = ("data", "events"), ("data", "users"), ("data", "items"), ("split", "valid")
     for section, key in tables:

@@ -58,8 +58,7 @@ def against(folder: Path) -> Against:
     return of_tables(folder / "sample.csv", folder / "articles.csv").cut_at(12)
 
 
-def content(*faults: str) -> bytes:
-    """Return a file with these faults, and no others."""
+def content(faults: Iterable[str]) -> bytes:
     rows = ["customer_id,prediction", *(f"{user},{FIRST} {SECOND}" for user in USERS)]
     for number, (code, row) in enumerate(OF_A_ROW.items(), 1):
         if code in faults:
@@ -74,8 +73,7 @@ def content(*faults: str) -> bytes:
 
 
 def found(faults: Iterable[str], folder: Path, known: Against) -> set[str]:
-    """Return the codes of what is found in a file with these faults."""
-    (folder / "submission.csv").write_bytes(content(*faults))
+    (folder / "submission.csv").write_bytes(content(faults))
     return {problem.code for problem in validate(folder / "submission.csv", known).problems}
 
 

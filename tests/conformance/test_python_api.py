@@ -85,7 +85,7 @@ def test_it_works_or_is_refused(run: Path, monkeypatch: pytest.MonkeyPatch, call
     works = WORKS.get(call, [])
     for it in works:
         CALLS[call](it)
-    for it in (it for it in ALL if not any(it is one for one in works)):
-        with pytest.raises(HarnessError) as told:
+    for it in (it for it in ALL if not any(it is callable_ for callable_ in works)):
+        with pytest.raises(HarnessError) as caught:
             CALLS[call](it)
-        assert 0 < len(str(told.value)) < 600
+        assert 0 < len(str(caught.value)) < 600

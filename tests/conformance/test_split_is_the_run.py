@@ -43,8 +43,8 @@ def test_runs_and_lists_score_on_the_files_as_in_the_run(
         for run in (was, now)
     ]
     assert figures[0] == figures[1]
-    own = {model.name: model.metrics for model in was.models}
-    metrics = [name for name in own["popular"] if not name.startswith(OF_TRAIN)]
+    of_run = {model.name: model.metrics for model in was.models}
+    metrics = [name for name in of_run["popular"] if not name.startswith(OF_TRAIN)]
     for name in ("popular", "after", "gaps"):
         submit(config, name, tmp_path / "lists.csv")
         scored = harness.score(
@@ -54,10 +54,10 @@ def test_runs_and_lists_score_on_the_files_as_in_the_run(
             metrics=metrics,
             keep_users_without_items=True,
         )
-        assert [scored.metrics[m].mean for m in metrics] == [own[name][m].mean for m in metrics]
-        found = harness.score(tmp_path / "lists.csv", config=config)
-        assert means_of(found.metrics) == means_of(own[name])
-        assert found.validation is not None
-        assert found.validation.errors == ()
+        assert [scored.metrics[m].mean for m in metrics] == [of_run[name][m].mean for m in metrics]
+        result = harness.score(tmp_path / "lists.csv", config=config)
+        assert means_of(result.metrics) == means_of(of_run[name])
+        assert result.validation is not None
+        assert result.validation.errors == ()
     holes = harness.score(tmp_path / "holes.csv", config=config)
-    assert means_of(holes.metrics) == means_of(own["holes"])
+    assert means_of(holes.metrics) == means_of(of_run["holes"])

@@ -31,28 +31,28 @@ def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptu
     rules = {"metrics": ["MAP@2", "Coverage@2", "NDCG@2"]}
     settings = small.many(tmp_path, more=[FILE], evaluation=rules, data={"cache": True})
     with small.in_buckets(3):
-        found = run(settings, memory="4GB")
-    told, *log = caplog.records
-    assert (told.name, told.levelname) == ("harness.evaluation.parts", "WARNING")
+        result = run(settings, memory="4GB")
+    decision, *log = caplog.records
+    assert (decision.name, decision.levelname) == ("harness.evaluation.parts", "WARNING")
     needed = "all events need about 1,000,000 GB of memory; --memory allows 4 GB"
-    assert told.getMessage() == f"{needed}: users are evaluated in 3 buckets"
-    lines = [re.sub(r"\d+\.\d s", "T", own.getMessage()) for own in log]
+    assert decision.getMessage() == f"{needed}: users are evaluated in 3 buckets"
+    lines = [re.sub(r"\d+\.\d s", "T", record.getMessage()) for record in log]
     read = f"read {small.MANY.count(chr(10)) - 1} events into buckets, T"
     assert lines[:3] == [read, "fit 9 models, T", "recommend in 3 buckets, T"]
     assert lines[4] == "popular (1 of 10): fit T, recommend T, score T"
     assert lines[-1] == "compared 45 pairs, T"
     steps = ["read", "evaluation set", "fit", "recommend", "users", "compare"]
-    assert list(found.record.seconds) == steps
+    assert list(result.record.seconds) == steps
     again, whole = run(settings), run(settings, fresh=True)
     assert [model.name for model in again.models if not model.reused] == ["mine"]
     for other in (again, whole):
-        assert timeless(other.to_dict(), "reused") == timeless(found.to_dict(), "reused")
+        assert timeless(other.to_dict(), "reused") == timeless(result.to_dict(), "reused")
 
 
 def test_no_candidate_is_told_with_all_users(tmp_path: Path, large: None) -> None:
     small.write(tmp_path, {"things.csv": "item,name\n"})
     rules = {"candidates": "catalogue", "require_hit": False}
-    settings = small.config(tmp_path, *MODELS, data={"items": "things.csv"}, evaluation=rules)
+    settings = small.config(tmp_path, models=MODELS, data={"items": "things.csv"}, evaluation=rules)
     with refusal(EmptyEvaluationSetError, "there are no candidates", "\n", "3  seen in train"):
         run(settings)
 
@@ -129,14 +129,14 @@ def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path
     small.write(tmp_path, {"tells.py": TELLS})
     sections: dict[str, Any] = {"data": {"users": "people.csv"}, "compare": {"slices": ["town"]}}
     settings = small.config(tmp_path, {"name": "tells", "use": "tells:Tells"}, **sections)
-    empty, others = TOWNS
+    empty, unequal = TOWNS
     for towns, words in (
         (empty, ['the column "town" of', "people.csv is empty in every row; remove it"]),
-        (others, ['no evaluated user has a value of "town" in', "leading zeros (lost if"]),
+        (unequal, ['no evaluated user has a value of "town" in', "leading zeros (lost if"]),
         (empty.replace("town", "city"), ['no column "town"']),
     ):
         small.write(tmp_path, {"people.csv": towns})
-        with refusal(UsageError, "[compare] slices", *words):
+        with refusal(UsageError, "[compare] slices", words):
             how(settings)
     assert not (tmp_path / "learnt").exists()
     small.write(tmp_path, {"people.csv": "user,town\nann,ash\nbob,\n"})

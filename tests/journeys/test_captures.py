@@ -39,7 +39,7 @@ def toml(*names: str, **sections: object) -> str:
     models[-1] |= sections.pop("keys", {})  # type: ignore[call-overload]
     metrics = {"metrics": ["MAP@12", "Recall@12", "NDCG@12"], "k": 12, "hits": ["sale", "a, b"]}
     of_all = {"evaluation": metrics, "compare": {"public_shares": [0.5], "resamples": 100}}
-    return small.toml(*models, data={"kind": "event"}, **of_all | sections)
+    return small.toml(models=models, data={"kind": "event"}, **of_all | sections)
 
 
 TRUTH = "user_id,item_ids\nann,a b\nbob,c d\ncid,b\n"
@@ -89,7 +89,6 @@ TEXTS = [
 
 @pytest.fixture(autouse=True)
 def films(harness: Cli) -> None:
-    """Make files of a data set that was fetched."""
     Path("films").mkdir()
     for name, size in DATASETS["ml-100k"].files.items():
         with Path("films", name).open("wb") as file:

@@ -62,7 +62,7 @@ def test_no_arguments_show_the_help(cli: Cli) -> None:
     status, out, err = cli()
     assert status == 2
     assert "Usage: " in out + err
-    tells(cli("--help"), 0, *COMMANDS)
+    tells(cli("--help"), 0, COMMANDS)
     status, out, _ = cli("--version")
     assert (status, out.split()[0]) == (0, "submission-harness")
 
@@ -179,8 +179,8 @@ THERE = ["--config", "there.toml", "--set", "data.path=there"]
 def test_keys_are_overridden(harness: Cli, line: str, words: str) -> None:
     Path("lists.csv").write_text("user,item\nann,b;a\nbob,a;b\n")
     command = line.split()
-    tells(harness(*command, *THERE, "--set", "submission.separator=;"), 0, words)
-    is_refused(harness(*command, *THERE, "--separator", ";"), "--set 'submission.separator=\";\"'")
+    tells(harness(command, THERE, "--set", "submission.separator=;"), 0, words)
+    is_refused(harness(command, THERE, "--separator", ";"), "--set 'submission.separator=\";\"'")
 
 
 def test_a_fault_is_attributed_to_what_was_typed_too(harness: Cli) -> None:
@@ -192,14 +192,14 @@ def test_a_fault_is_attributed_to_what_was_typed_too(harness: Cli) -> None:
 
 def test_a_hint_on_separators_works_as_it_stands(harness: Cli) -> None:
     Path("there/events.csv").write_text(EVENTS.replace(",", "\t"))
-    status, _, err = harness("run", *THERE)
+    status, _, err = harness("run", THERE)
     hint = re.search(r"set (separator = \S+) under \[data\] \(or (--set \S+)\)", err)
     assert status == 2
     assert hint is not None, err
-    assert harness("run", *THERE, *shlex.split(hint[2]))[0] == 0
+    assert harness("run", THERE, *shlex.split(hint[2]))[0] == 0
     text = FILES["there.toml"].replace("[data]\n", f"[data]\n{hint[1]}\n")
     Path("there.toml").write_text(text)
-    assert harness("run", *THERE)[0] == 0
+    assert harness("run", THERE)[0] == 0
 
 
 # harness run.
@@ -215,7 +215,7 @@ def test_a_run_has_a_folder_by_its_evaluation_set_and_a_number_by_its_config(har
     assert out.endswith(f"written to runs/{name}/\nnext  harness report runs/{name}\n")
     other = "run", "exam.toml", "--set", "models.0.params.window_days=2", "--format", "csv"
     words = f"written to runs/{name}-2/, as another config wrote to runs/{name}/\n"
-    assert harness(*other)[2] == words
+    assert harness(other)[2] == words
     assert "window_days = 2" in Path("runs", f"{name}-2", "config.toml").read_text()
     harness("run", "exam.toml")
     assert runs() == [name, f"{name}-2"]
@@ -259,7 +259,7 @@ def test_what_a_model_prints_is_kept_out_of_the_json(harness: Cli) -> None:
     talks = ("--set", "models.0.use=plugged:Talks", "--no-recommendations", "--out", "run")
     explain = ("explain", "run", "--model", "popular", "--user", "ann")
     for command, words in ((("run", "exam.toml", *talks), "epoch 1"), (explain, "asked")):
-        status, out, err = harness(*command, "--format", "json")
+        status, out, err = harness(command, "--format", "json")
         assert (status, json.loads(out)["schema"]) == (0, 1)
         assert words in err
 
@@ -279,11 +279,11 @@ def test_init_of_a_log(harness: Cli) -> None:
     text = "".join(f"u{user};i{(user + day) % 5};{day:02}.01.2020\n" for user, day in days)
     small.write(Path(), {"logs/shop.csv": "who;what;when\n" + text})
     init = "init", "logs/shop.csv", "--user-column", "who", "--item-column", "what"
-    tells(harness(*init), 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml")
+    tells(harness(init), 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml")
     shown = harness("run", "shop.toml", "--out", "run", "--set", "compare.resamples=100")
     tells(shown, 0, "random × 10", "popular in the last week", "had before")
-    is_refused(harness(*init), "shop.toml: already exists", "--force")
-    assert harness(*init, "-o", "new/quiet.toml", "-q") == (0, "", "")
+    is_refused(harness(init), "shop.toml: already exists", "--force")
+    assert harness(init, "-o", "new/quiet.toml", "-q") == (0, "", "")
     assert 'path = "../logs"' in Path("new/quiet.toml").read_text()
 
 
@@ -321,7 +321,7 @@ AGAIN = [
 def test_verbose_says_what_each_step_did(harness: Cli, at_once: None) -> None:
     cached = ("--set", "data.cache=true")
     for expected in (OF_TWO, AGAIN):
-        status, out, err = harness("run", "two.toml", "--out", "run", "-v", *cached)
+        status, out, err = harness("run", "two.toml", "--out", "run", "-v", cached)
         assert (status, lines(err)) == (0, [*expected, "wrote the run folder, T"])
         assert "pairs  MAP@2" in out
 
@@ -384,7 +384,7 @@ def test_quiet_prints_nothing_where_the_result_is_a_file(
 def test_what_a_mended_file_still_has_is_told_all_the_same(harness: Cli) -> None:
     small.write(Path(), {"bad.csv": "user,items\nann,b b\nbob,d\n"})
     fixing = ("validate", "bad.csv", "--solution", "truth.csv", "--fix", "good.csv", "--strict")
-    loud, quiet = harness(*fixing), harness(*fixing, "-q")
+    loud, quiet = harness(fixing), harness(fixing, "-q")
     assert (loud[0], quiet[0]) == (1, 1)
     assert quiet[2] == loud[2]
     assert "good.csv" in quiet[2]
@@ -395,9 +395,9 @@ def test_a_refused_file_is_mended_as_the_message_says(harness: Cli) -> None:
     small.write(Path(), {"bad file.csv": lists, "-bad.csv": lists, "key.csv": truth})
     options = ("--solution", "key.csv", "--row-order", "--item-column", "item")
     for bad, mended in (("bad file.csv", "bad file-fixed.csv"), ("./-bad.csv", "./-bad-fixed.csv")):
-        (mending,) = re.findall("; or harness (.*)", harness("score", bad, *options)[1])
+        (mending,) = re.findall("; or harness (.*)", harness("score", bad, options)[1])
         assert harness(*shlex.split(mending))[0] == 0
-        assert harness("score", mended, *options)[0] == 0
+        assert harness("score", mended, options)[0] == 0
 
 
 # Names and texts of files steer no terminal.
@@ -419,10 +419,10 @@ def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
     Path("key.csv").write_text("user,items\nann\x1b[31m,a\n")
     odd = ("o\x1bdd.csv", "--solution", "key.csv", "--format", format_)
     for command in (("score", *odd), ("explain", *odd, "--best", "1")):
-        status, out, _ = harness(*command)
+        status, out, _ = harness(command)
         assert (status, is_plain(out)) == (0, True)
         assert format_ != "csv" or not [cell for cell in out.split(",") if cell.startswith("=")]
-    status, _, err = harness("explain", *odd, "--user", "bob")
+    status, _, err = harness("explain", odd, "--user", "bob")
     assert (status, is_plain(err)) == (2, True)
 
 
@@ -443,7 +443,7 @@ def test_what_commands_write_reads_the_same_files(cli: Cli, here: Path) -> None:
         "new.toml": ["init", f"{folder}/a$b.csv", "--out", "new.toml"],
     }
     for config, typed in written.items():
-        tells(cli(*typed), 0)
+        tells(cli(typed), 0)
         tells(cli("run", config, "--out", "again"), 0)
     lists = f"{folder}/lists.csv"
     tells(cli("submit", run, "--model", "popular", "--out", lists), 0)

@@ -33,12 +33,15 @@ RULES = {"baseline": "last", "correction": "bh", "resamples": 500, "public_share
 METRICS = ["MAP@3", "Recall@3"]
 
 
-def ran(folder: Path, name: str, *models: Any, metrics: list[str] = METRICS, **more: Any) -> Path:
-    """Return the folder of a run of models."""
+def ran(
+    folder: Path, name: str, models: list[Any], metrics: list[str] = METRICS, **more: Any
+) -> Path:
     small.write(folder, {"users.csv": USERS, "mine.py": MINE})
     sections = {"compare": {"resamples": 1000}, "data": {"users": "users.csv"}} | more
     asked = {"k": 3, "metrics": metrics}
-    run(small.config(folder, *models, log=LOG, evaluation=asked, **sections)).write(folder / name)
+    run(small.config(folder, models=models, log=LOG, evaluation=asked, **sections)).write(
+        folder / name
+    )
     return folder / name
 
 
@@ -46,10 +49,10 @@ def ran(folder: Path, name: str, *models: Any, metrics: list[str] = METRICS, **m
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of runs on one evaluation set; not to be written to."""
     folder = tmp_path_factory.mktemp("compare")
-    ran(folder, "runs/one", POPULAR, RANDOM)
-    ran(folder, "runs/last", LAST)
-    ran(folder, "runs/all", POPULAR, LAST, RANDOM)
-    ran(folder, "ruled", POPULAR, LAST, RANDOM, compare=RULES | {"slices": ["town"]})
+    ran(folder, "runs/one", [POPULAR, RANDOM])
+    ran(folder, "runs/last", [LAST])
+    ran(folder, "runs/all", [POPULAR, LAST, RANDOM])
+    ran(folder, "ruled", [POPULAR, LAST, RANDOM], compare=RULES | {"slices": ["town"]})
     return folder
 
 
@@ -70,15 +73,15 @@ def document(folder: Path) -> Any:
 
 def test_a_run_reads_back_and_compares_as_it_was(runs: Path) -> None:
     folder = runs / "runs/all"
-    found, written = read(folder), document(folder)
-    assert table.document(found.record) == written
+    result, written = read(folder), document(folder)
+    assert table.document(result.record) == written
     for model in written["models"]:
-        of = found.scores[model["name"]]
-        own = {name: of.of_users(metric).mean() for name, metric in found.metrics.items()}
-        assert own == exactly({name: each["mean"] for name, each in model["metrics"].items()})
-    assert found.scores["random"].repeats == 3
-    assert found.user_ids.to_list() == found.users["user"].to_list()
-    assert found.environment["written"].endswith("+00:00")
+        scores = result.scores[model["name"]]
+        means = {name: scores.of_users(metric).mean() for name, metric in result.metrics.items()}
+        assert means == exactly({name: each["mean"] for name, each in model["metrics"].items()})
+    assert result.scores["random"].repeats == 3
+    assert result.user_ids.to_list() == result.users["user"].to_list()
+    assert result.environment["written"].endswith("+00:00")
     compared = harness.compare(folder).to_dict()
     assert compared["comparison"] == written["comparison"]
     means = {m["name"]: m["metrics"]["MAP@3"] for m in written["models"]}
@@ -88,34 +91,34 @@ def test_a_run_reads_back_and_compares_as_it_was(runs: Path) -> None:
 
 
 def test_several_runs_are_compared_as_one_run_of_all_models(runs: Path) -> None:
-    one, last, whole = (runs / "runs" / name for name in ("one", "last", "all"))
+    first, last, whole = (runs / "runs" / name for name in ("one", "last", "all"))
     together = harness.compare(whole).comparison
-    both = harness.compare(one, last)
+    both = harness.compare(first, last)
     assert both.comparison == together
-    own = {model.name: Path(model.run).name for model in both.models}
-    assert own == {"popular": "one", "last": "last", "random": "one"}
-    again = harness.compare(one, whole)  # equal models of both count once
+    folders = {model.name: Path(model.run).name for model in both.models}
+    assert folders == {"popular": "one", "last": "last", "random": "one"}
+    again = harness.compare(first, whole)  # equal models of both count once
     assert again.comparison == together
-    assert {m.run for m in again.models if m.name == "popular"} == {f"{one}, {whole}"}
+    assert {m.run for m in again.models if m.name == "popular"} == {f"{first}, {whole}"}
     (pair,) = harness.compare(whole, models=["last"], baseline="popular").comparison.pairs
     assert {pair.one, pair.other} == {"last", "popular"}
 
 
 def test_rules_of_the_run_hold_unless_others_are_named(runs: Path) -> None:
     folder = runs / "ruled"
-    found, written = harness.compare(folder), document(folder)
+    comparison, written = harness.compare(folder), document(folder)
     for part in ("comparison", "shake_up"):
-        assert found.to_dict()[part] == written[part]
-    assert {pair.other for pair in found.comparison.pairs} == {"last"}
+        assert comparison.to_dict()[part] == written[part]
+    assert {pair.other for pair in comparison.comparison.pairs} == {"last"}
     assert len(harness.compare(folder, all_pairs=True).comparison.pairs) == 3
     assert {part["by"] for part in written["slices"]} == {"activity", "truth", "repeats", "town"}
     slices = [(part.label, part.users) for part in compare(folder, slices=["town", "truth"]).slices]
     assert slices == [("ash", 2), ("elm", 1), ("no value", 1), ("1", 3), ("2", 1)]
     other = harness.compare(folder, correction="holm", seed=1, public_shares=[0.25])
     assert (other.comparison.correction, other.comparison.seed) == ("holm", 1)
-    assert [one.share for one in other.shake_up] == [0.25]
+    assert [shift.share for shift in other.shake_up] == [0.25]
     with refusal(UsageError, '"lsat"', '"last"'):
-        ran(runs, "none", POPULAR, LAST, compare={"baseline": "lsat"})
+        ran(runs, "none", [POPULAR, LAST], compare={"baseline": "lsat"})
 
 
 PARTS = "its parts have different models, metrics or folds"
@@ -161,7 +164,7 @@ def test_every_reader_ranks_by_the_direction_in_the_record(here: Path) -> None:
     small.write(here, {f"{name}.csv": "user,items\n" + text for name, text in rows.items()})
     models = [{"name": name, "lists": f"{name}.csv"} for name in rows]
     metrics = ["mine:misses@3", "MAP@3", "Gini@3", "Novelty@3"]
-    folder = ran(here, "runs/one", *models, metrics=metrics)
+    folder = ran(here, "runs/one", models, metrics=metrics)
     record = document(folder)
     better = [record["metrics"][name]["better"] for name in metrics]
     assert better == ["lower", "higher", "lower", "neither"]
@@ -175,11 +178,11 @@ def test_every_reader_ranks_by_the_direction_in_the_record(here: Path) -> None:
 def test_means_of_folds(folded: Path) -> None:
     for sign, holds in ((">=", True), (">", False)):
         assert harness.check(folded / "two", f"MAP@1 of popular {sign} 0.5").passed is holds
-    found = leaderboard(folded)
-    (entry,) = found.groups[0].entries
+    board = leaderboard(folded)
+    (entry,) = board.groups[0].entries
     assert (entry.mean, entry.folds) == (0.5, (0.0, 1.0))
-    assert [found.records()[0][f"fold {at}"] for at in (1, 2)] == [0.0, 1.0]
-    (sheet,) = found.sheets()
+    assert [board.records()[0][f"fold {n}"] for n in (1, 2)] == [0.0, 1.0]
+    (sheet,) = board.sheets()
     folds = [n for n, column in enumerate(sheet.columns) if column.first_out]
     assert [sheet.titles[n] for n in folds] == ["run", "fold 1", "fold 2"]
     assert [sheet.rows[0][n] for n in folds][1:] == ["0.0000", "1.0000"]
@@ -191,8 +194,8 @@ def test_a_gate_needs_no_scores_for_the_first_metric(runs: Path, tmp_path: Path)
     (tmp_path / "run" / "per_user.parquet").unlink()
     (condition,) = harness.check(tmp_path / "run", "MAP@3 of last better than popular").conditions
     pairs = document(runs / "runs/all")["comparison"]["pairs"]
-    of = {frozenset((pair["one"], pair["other"])): pair["p_adjusted"] for pair in pairs}
-    assert condition.p_adjusted == of[frozenset(("last", "popular"))]
+    adjusted = {frozenset((pair["one"], pair["other"])): pair["p_adjusted"] for pair in pairs}
+    assert condition.p_adjusted == adjusted[frozenset(("last", "popular"))]
     with refusal(UsageError, "per_user.parquet"):
         harness.check(tmp_path / "run", "Recall@3 of last better than popular")
 
@@ -205,7 +208,7 @@ def test_the_option_for_pairs_is_named_below_the_verdicts_but_by_quiet(
 ) -> None:
     command = "compare", str(runs / "runs/all"), "--all-pairs"
     hint = "more  add --pairs to print all differences with their intervals\n"
-    assert [cli(*command, *more)[1].endswith(hint) for more in ((), ("-q",), ("--pairs",))] == [
+    assert [cli(command, more)[1].endswith(hint) for more in ((), ("-q",), ("--pairs",))] == [
         True,
         False,
         False,
@@ -213,17 +216,17 @@ def test_the_option_for_pairs_is_named_below_the_verdicts_but_by_quiet(
 
 
 def test_the_command_check(runs: Path, cli: Cli) -> None:
-    one = str(runs / "runs/one")
-    tells(cli("check", one, "--at-least", "MAP@3 of popular >= 0"), 0, "PASSED  1 condition\n")
+    folder = str(runs / "runs/one")
+    tells(cli("check", folder, "--at-least", "MAP@3 of popular >= 0"), 0, "PASSED  1 condition\n")
     two = ("--at-least", "MAP@3 of popular > 1", "--at-least", "MAP@3 of popular <= 1")
-    status, out, _ = cli("check", one, *two, "--format", "json")
+    status, out, _ = cli("check", folder, two, "--format", "json")
     holds = [condition["holds"] for condition in json.loads(out)["conditions"]]
     assert (status, json.loads(out)["passed"], holds) == (1, False, [False, True])
-    is_refused(cli("check", one), "no condition; add --at-least")
+    is_refused(cli("check", folder), "no condition; add --at-least")
 
 
 def test_a_public_leaderboard_of_few_users_is_in_no_table(tmp_path: Path) -> None:
-    result = run(small.config(tmp_path, *SAME))
+    result = run(small.config(tmp_path, models=SAME))
     for public, shown in ((29, False), (30, True)):
         flips = (RankFlip("first", "second", 0.5, 0.1),)
         shaken = ShakeUp("MAP@2", public / 100, public, 100, 10_000, 42, 0.25, flips)
@@ -237,8 +240,8 @@ def test_a_public_leaderboard_of_few_users_is_in_no_table(tmp_path: Path) -> Non
 
 
 def test_times_pairs_and_leaderboards_follow_with_verbose(here: Path, cli: Cli) -> None:
-    small.write(here, {"log.csv": small.LOG, "shop.toml": small.toml(*SAME)})
-    short, long = (cli("run", "shop.toml", "--out", "one two", *more)[1] for more in ([], ["-v"]))
+    small.write(here, {"log.csv": small.LOG, "shop.toml": small.toml(models=SAME)})
+    short, long = (cli("run", "shop.toml", "--out", "one two", more)[1] for more in ([], ["-v"]))
     for words in ("pairs  MAP@2", "p (Holm)", "time ", "leaderboards  ", "users  3 active"):
         assert (words in short, words in long) == (False, True)
     assert short.startswith("BEST  first")
@@ -269,18 +272,21 @@ def test_lists_are_compared_as_a_run_compares_them(tmp_path: Path) -> None:
     """What `harness submit` writes of two models has the pair that their run has."""
     config = small.config(tmp_path, POPULAR, LAST | {"params": {"window_days": 4}}, small.RANDOM)
     run = harness.run(config)
-    frames = {one.name: run.recommendations(one.name)[["user", "item"]] for one in run.models}
-    found = harness.compare(frames, config=config, row_order=True)
-    (board,) = found.boards
-    assert (found.fingerprint, found.metric) == (run.evaluation.fingerprint, run.comparison.metric)
+    frames = {model.name: run.recommendations(model.name)[["user", "item"]] for model in run.models}
+    result = harness.compare(frames, config=config, row_order=True)
+    (board,) = result.boards
+    assert (result.fingerprint, result.metric) == (
+        run.evaluation.fingerprint,
+        run.comparison.metric,
+    )
     assert board.comparison.pairs == run.comparison.pairs
 
 
 def test_the_command_ranks_and_leaves_out_what_cannot_be_scored(folder: Path, cli: Cli) -> None:
     files = ("leaderboard", "good.csv", "half.csv", "poor.csv", *AGAINST)
-    tells(cli(*files), 0, "rank", "could be", "tied with", "Private  3 users")
-    tells(cli(*files, "faulty.csv"), 1, "not ranked  faulty: SUB203 line 3")
-    status, out, _ = cli(*files, "faulty.csv", "--format", "csv")
+    tells(cli(files), 0, "rank", "could be", "tied with", "Private  3 users")
+    tells(cli(files, "faulty.csv"), 1, "not ranked  faulty: SUB203 line 3")
+    status, out, _ = cli(files, "faulty.csv", "--format", "csv")
     rank, error = pl.read_csv(out.encode()).filter(submission="faulty")["rank", "error"].row(0)
     assert (status, rank, "SUB203" in error) == (1, None, True)
 
@@ -288,4 +294,4 @@ def test_the_command_ranks_and_leaves_out_what_cannot_be_scored(folder: Path, cl
 def test_where_the_private_board_has_a_single_user_all_are_ranked(folder: Path, cli: Cli) -> None:
     text = SOLUTION.replace("b,Private", "b,Public").replace("d,Private", "d,Ignored")
     small.write(folder, {"solution.csv": text})
-    tells(cli("leaderboard", "good.csv", "half.csv", *AGAINST), 0, "all  3 users", "public rank")
+    tells(cli("leaderboard", "good.csv", "half.csv", AGAINST), 0, "all  3 users", "public rank")

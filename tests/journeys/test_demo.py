@@ -47,7 +47,6 @@ class Plain:
         return sorted(counts, key=lambda item: (-counts[item], item))
 
     def lists(self) -> dict[str, Lists]:
-        """Return the lists of all users, by the name of the model."""
         latest: dict[str, dict[str, datetime]] = defaultdict(dict)
         for user, item, time in sorted(self.train, key=lambda event: event[2]):
             latest[user] |= {item: time} if item in self.candidates else {}

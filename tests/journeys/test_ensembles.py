@@ -23,7 +23,7 @@ def test_a_model_goes_when_nobody_needs_it(tmp_path: Path) -> None:
     small.write(tmp_path, {"plugged.py": COUNTING + LEAVES})
     run(small.config(tmp_path, *leaves[:2], fill("behind", "part"), leaves[2]))
     notes = [line.split() for line in (tmp_path / "counts.txt").read_text().splitlines()]
-    told = [(order, what) for order, what, *_ in notes if what in ("fit", "gone")]
-    orders = dict.fromkeys(order for order, _ in told)
-    assert told == [(order, what) for order in orders for what in ("fit", "gone")]
+    steps = [(order, what) for order, what, *_ in notes if what in ("fit", "gone")]
+    orders = dict.fromkeys(order for order, _ in steps)
+    assert steps == [(order, what) for order in orders for what in ("fit", "gone")]
     assert {*orders} == {"dcba", "dcb", "dc"}

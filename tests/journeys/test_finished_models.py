@@ -1,6 +1,7 @@
 """The same command again: what is finished is not asked again, while all is the same."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,24 +55,25 @@ def counted(folder: Path, use: str = "Counted", **params: Any) -> dict[str, Any]
     return {"name": "mine", "use": f"own:{use}", "params": {"file": str(folder / "fits"), **params}}
 
 
-def config(folder: Path, *models: dict[str, Any], **sections: Any) -> Config:
-    own = models or (counted(folder), {**RANDOM, "repeats": 3})
+def config(
+    folder: Path, *each: small.Model, models: Sequence[small.Model] = (), **sections: Any
+) -> Config:
+    asked = models or each or (counted(folder), {**RANDOM, "repeats": 3})
     data = {"cache": True, **sections.pop("data", {})}
-    return small.config_of(folder, *own, data=data, **sections)
+    return small.config_of(folder, models=asked, data=data, **sections)
 
 
 def fits(folder: Path) -> int:
-    """Return how often the model has learnt."""
     return (folder / "fits").read_text().count("fit")
 
 
-def figures(found: Run) -> Any:
+def figures(result: Run) -> Any:
     """Return all that is recorded but seconds, and who was asked."""
-    return timeless(found.to_dict(), "reused")
+    return timeless(result.to_dict(), "reused")
 
 
-def reused(found: Run) -> list[str]:
-    return sorted(model.name for model in found.models if model.reused)
+def reused(result: Run) -> list[str]:
+    return sorted(model.name for model in result.models if model.reused)
 
 
 def test_a_finished_model_is_not_asked_again_and_one_that_failed_is(tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ def test_a_finished_model_is_not_asked_again_and_one_that_failed_is(tmp_path: Pa
     second = run(settings)
     assert (reused(second), fits(tmp_path)) == (["mine", "random"], 1)
     assert figures(second) == figures(first)
-    assert [one.name for one in second.failed] == ["raises"]
+    assert [failure.name for failure in second.failed] == ["raises"]
     (line,) = (line for line in str(second).splitlines() if line.startswith("reused"))
     assert line.startswith(
         ("reused  mine, random × 3, from an", "reused  random × 3, mine, from an")
@@ -100,8 +102,8 @@ def test_changed_source_is_asked_anew_and_told(
     settings = config(tmp_path, counted(tmp_path, "Late"), RANDOM)
     assert [reused(run(settings)) for _ in range(2)] == [[], ["mine", "random"]]
     (tmp_path / file).write_text((tmp_path / file).read_text() + "# a comment\n")
-    found = run(settings)
-    assert (reused(found), fits(tmp_path)) == (["random"], 2)
+    result = run(settings)
+    assert (reused(result), fits(tmp_path)) == (["random"], 2)
     assert f"mine is evaluated again: {file} has changed" in caplog.messages
 
 
@@ -140,11 +142,11 @@ def test_each_fold_has_its_own(tmp_path: Path) -> None:
 def test_some_models_alone(tmp_path: Path) -> None:
     both = {"name": "both", "use": "baselines.blend:Blend", "of": ["mine", "popular"]}
     models = counted(tmp_path), POPULAR, both, RANDOM
-    settings = config(tmp_path, *models, compare={"baseline": "random"})
+    settings = config(tmp_path, models=models, compare={"baseline": "random"})
     assert [m.name for m in run(settings, models=["random"]).models] == ["random"]
-    found = run(settings, models=["both"])
-    assert sorted(m.name for m in found.models) == ["both", "mine", "popular"]
-    assert [m["name"] for m in found.config["models"]] == ["mine", "popular", "both"]
+    result = run(settings, models=["both"])
+    assert sorted(m.name for m in result.models) == ["both", "mine", "popular"]
+    assert [m["name"] for m in result.config["models"]] == ["mine", "popular", "both"]
     assert reused(run(settings)) == ["both", "mine", "popular", "random"]
 
 
@@ -172,5 +174,5 @@ def test_what_is_not_certain_is_not_kept_and_that_is_told(
     small.write(tmp_path, {"mine.py": MINE.format(code)})
     caplog.set_level(logging.INFO, "harness.evaluation.run")
     assert reused(run(config(tmp_path, {"name": "mine", "use": "mine:Mine"}))) == []
-    told = "not kept for later runs, so the same command evaluates it again: mine"
-    assert caplog.messages == [f"{told} ({why.format(folder=tmp_path)})"]
+    message = "not kept for later runs, so the same command evaluates it again: mine"
+    assert caplog.messages == [f"{message} ({why.format(folder=tmp_path)})"]

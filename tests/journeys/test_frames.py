@@ -52,41 +52,41 @@ def run(events: Any = EVENTS, **sections: Any) -> Run:
 
 
 @pytest.fixture(scope="module")
-def found() -> Run:
+def result() -> Run:
     return run(models=MODELS)
 
 
-def means(of: Run, metric: str = "MAP@2") -> dict[str, float]:
-    return {model.name: model.metrics[metric].mean for model in of.models}
+def means(result: Run, metric: str = "MAP@2") -> dict[str, float]:
+    return {model.name: model.metrics[metric].mean for model in result.models}
 
 
-def test_scores_by_hand(found: Run) -> None:
+def test_scores_by_hand(result: Run) -> None:
     """Of a, b ann has 1/2 and cid 1; of d, c bob has 1; of b, a ann has 1 and cid 1/2."""
     by_hand = {"first": 1 / 2, "last": 1 / 3, "object": 1 / 3, "lists": 1 / 3, "popular": 1 / 2}
-    assert {name: means(found)[name] for name in by_hand} == pytest.approx(by_hand, abs=1e-15)
-    assert found.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0, "cid": 0.5}
-    mine = found.recommendations("first")
+    assert {name: means(result)[name] for name in by_hand} == pytest.approx(by_hand, abs=1e-15)
+    assert result.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0, "cid": 0.5}
+    mine = result.recommendations("first")
     assert mine["item"].to_list() == ["a", "b"] * 3
-    lists = found.recommendations("lists")[["user", "item"]].to_dict("list")
+    lists = result.recommendations("lists")[["user", "item"]].to_dict("list")
     assert lists == LISTS.to_dict(as_series=False)
 
 
-def test_the_object_stays_as_it_was_given(found: Run) -> None:
+def test_the_object_stays_as_it_was_given(result: Run) -> None:
     """Every repeat fits a copy of what was given, which nobody has fitted before."""
     assert Counting.met == [0, 0, 0]
     assert vars(COUNTED) == {"last": False, "seed": 0}
 
 
-def test_the_run_folder_is_whole_and_says_what_is_in_no_file(found: Run, here: Path) -> None:
+def test_the_run_folder_is_whole_and_says_what_is_in_no_file(result: Run, here: Path) -> None:
     """As the hint says, the run can be made again of a file."""
-    model = next(one for one in found.to_dict()["models"] if one["name"] == "object")
+    model = next(entry for entry in result.to_dict()["models"] if entry["name"] == "object")
     assert (model["use"], model["params"]) == ("given:First", {"last": True, "seed": 0})
-    found.write("all")
+    result.write("all")
     assert 'use = "given:First"' in Path("all/config.toml").read_text(encoding="utf-8")
     run().write("out")
     path = here / "out" / "config.toml"
-    told = "the events frame: is a Python object, not a file"
-    with refusal(HarnessError, told, 'name that file in place of "given:the events frame"'):
+    message = "the events frame: is a Python object, not a file"
+    with refusal(HarnessError, message, 'name that file in place of "given:the events frame"'):
         harness.run(path)
     EVENTS.write_parquet("events.parquet")
     kept = path.read_text(encoding="utf-8").replace("given:the events frame", "events.parquet")
@@ -97,14 +97,14 @@ def test_the_run_folder_is_whole_and_says_what_is_in_no_file(found: Run, here: P
 def test_what_is_held_out_may_be_frames() -> None:
     """Ann has b, the first; in another fold, of Arrow without times, cid has d."""
     pairs = (("ann", "b"), ("cid", "d"))
-    one, two = (pl.DataFrame({"user": [user], "item": [item]}) for user, item in pairs)
+    earlier, two = (pl.DataFrame({"user": [user], "item": [item]}) for user, item in pairs)
     train = EVENTS.head(5).drop("time")
-    folds = [train, train.to_arrow()], [one, two.to_arrow()], [1.0, 0.0]
-    for events, valid, expected in ((train, one, [1.0]), folds):
+    folds = [train, train.to_arrow()], [earlier, two.to_arrow()], [1.0, 0.0]
+    for events, valid, expected in ((train, earlier, [1.0]), folds):
         keywords: dict[str, Any] = {"data": {"time": False}, "evaluation": {"k": 2}}
         keywords["split"] = {"strategy": "given", "valid": valid}
-        of = harness.run(events=events, models={"popular": POPULAR}, **keywords)
-        assert of.per_user("popular")["MAP@2"].to_list() == expected
+        result = harness.run(events=events, models={"popular": POPULAR}, **keywords)
+        assert result.per_user("popular")["MAP@2"].to_list() == expected
 
 
 def test_tables_of_users_and_items_may_be_frames() -> None:
@@ -112,8 +112,8 @@ def test_tables_of_users_and_items_may_be_frames() -> None:
     rules: dict[str, Any] = {"evaluation": {"k": 2, "candidates": "catalogue"}}
     rules |= {"compare": {"slices": ["town"]}, "items": pd.DataFrame({"item": ["b", "d"]})}
     users = pl.DataFrame({"user": ["ann", "bob"], "town": ["x", "y"]})
-    of = run(users=users, **rules)
-    assert of.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0.5}
+    result = run(users=users, **rules)
+    assert result.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0.5}
 
 
 def test_nothing_of_frames_or_objects_is_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,23 +127,23 @@ def test_nothing_of_frames_or_objects_is_kept(here: Path, monkeypatch: pytest.Mo
     small.write(here, {"log.csv": LOG})
     for last, figure in ((False, 1 / 2), (True, 1 / 3)):
         models = {"mine": First(last), "popular": Popular, "path": POPULAR}
-        found = run("log.csv", models=models)
-        assert means(found)["mine"] == pytest.approx(figure)
-    assert [model.name for model in found.models if model.reused] == ["path"]
+        result = run("log.csv", models=models)
+        assert means(result)["mine"] == pytest.approx(figure)
+    assert [model.name for model in result.models if model.reused] == ["path"]
 
 
 def sections(events: Any, **more: Any) -> dict[str, Any]:
     """Return what is tuned, on the day before the last, by events in whatever form."""
     model = small.POPULAR | {"space": {"window_days": {"low": 1, "high": 5}}}
-    own = {"data": {"events": events}, "split": DAY, "evaluation": {"k": 1}, "models": [model]}
-    return own | more
+    values = {"data": {"events": events}, "split": DAY, "evaluation": {"k": 1}, "models": [model]}
+    return values | more
 
 
 def test_frames_are_tuned_as_files_are(here: Path) -> None:
     """What wins is the windows in which b leads; on the 9th, held out, both have a."""
     small.write(here, {"log.csv": small.TO_TUNE})
     frame, rules = pl.read_csv(here / "log.csv"), {"tune": {"trials": 3}}
-    of_frame, of_file = (harness.tune(sections(of, **rules)) for of in (frame, "log.csv"))
+    of_frame, of_file = (harness.tune(sections(events, **rules)) for events in (frame, "log.csv"))
     assert timeless(of_frame.to_dict()) == timeless(of_file.to_dict())
     assert of_frame.config.models[0].params["window_days"] <= 4
     assert means(harness.run(of_frame.config), "MAP@1") == {"popular": 0}
@@ -162,7 +162,6 @@ def test_frames_are_split_as_files_are(here: Path) -> None:
 
 
 def code(page: str) -> list[str]:
-    """Return the blocks of Python in a page."""
     return re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
 
 
@@ -173,5 +172,5 @@ def test_the_example_of_the_docs_runs(here: Path) -> None:
     log.write_csv("events.csv")
     block = block.replace('"valid_days": 7', '"valid_days": 1')
     small.write(here, {"notebook.py": block})
-    of = runpy.run_path("notebook.py")["result"]
-    assert {model.name for model in of.models} == {"latest", "popular", "random"}
+    result = runpy.run_path("notebook.py")["result"]
+    assert {model.name for model in result.models} == {"latest", "popular", "random"}

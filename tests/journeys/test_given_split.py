@@ -30,7 +30,7 @@ THEIRS = {"name": "theirs", "lists": ["one.csv", "two.csv"]}
 def given(folder: Path, *models: dict[str, Any], seen: str = "keep", **files: str) -> Config:
     small.write(folder, FILES | {name.replace("_", "."): text for name, text in files.items()})
     values = small.values(
-        *models,
+        models=models,
         data={"events": ["one.base", "two.base"], "time": False},
         split={"strategy": "given", "valid": ["one.test", "two.test"]},
         evaluation={"metrics": ["MAP@2"], "seen_items": seen},
@@ -49,34 +49,34 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(folder: Path) -> Run:
+def result(folder: Path) -> Run:
     """Popular and two models of files on two folds."""
     same = {"name": "same", "lists": ["theirs.csv", "./theirs.csv"]}
     both = "user,prediction\nann,b\nbob,a\n"
     return folded(given(folder, small.POPULAR, THEIRS, same, theirs_csv=both))
 
 
-def test_scores_by_hand(found: Run) -> None:
+def test_scores_by_hand(result: Run) -> None:
     """Popular says a, b in both folds: b is second, 1/2.
 
     Ann's list begins with b, her true item; bob's second is his: (1 + 1/2) / 2.
     """
-    assert [fold.evaluation.users for fold in found.folds] == [1, 1]
-    means = {model.name: model.metrics["MAP@2"].mean for model in found.models}
+    assert [fold.evaluation.users for fold in result.folds] == [1, 1]
+    means = {model.name: model.metrics["MAP@2"].mean for model in result.models}
     assert means == {"popular": 0.5, "theirs": 0.75, "same": 0.5}
 
 
-def test_the_record_names_the_files_of_each_fold(found: Run, folder: Path) -> None:
+def test_the_record_names_the_files_of_each_fold(result: Run, folder: Path) -> None:
     """One file for two folds, by whatever name, is told: their lists are seldom the same."""
-    document = found.to_dict()
+    document = result.to_dict()
     of_all, *folds = (
-        {model["name"]: (model["use"], list(model["lists"])) for model in one["models"]}
-        for one in (document, *document["folds"])
+        {model["name"]: (model["use"], list(model["lists"])) for model in fold["models"]}
+        for fold in (document, *document["folds"])
     )
     names = [str(folder / name) for name in ("one.csv", "two.csv")]
     assert of_all["theirs"] == (None, names)
     assert [fold["theirs"][1] for fold in folds] == [[name] for name in names]
-    assert [note for note in found.notes if "lists" in note] == [
+    assert [note for note in result.notes if "lists" in note] == [
         'model "same": its lists are theirs.csv in folds 1, 2; if the file was made for one of '
         "these folds, name one file per fold"
     ]
@@ -87,18 +87,18 @@ def test_a_file_that_is_not_there_is_told_first(tmp_path: Path) -> None:
     for name, key in (("two.base", "[data] events"), ("two.test", "[split] valid")):
         settings = given(tmp_path)
         (tmp_path / name).unlink()
-        told = f"config: {key}, fold 2 of 2: {tmp_path / name}: no such file"
-        for command in (run, lambda one: split(one, tmp_path / "out")):
-            with refusal(DataError, told):
+        message = f"config: {key}, fold 2 of 2: {tmp_path / name}: no such file"
+        for command in (run, lambda config: split(config, tmp_path / "out")):
+            with refusal(DataError, message):
                 command(settings)
 
 
 def test_the_fold_of_lists_with_errors_is_named(tmp_path: Path) -> None:
     """Bob has two rows in the second fold's file."""
     config = given(tmp_path, THEIRS, two_csv="user,prediction\nbob,a\nbob,b\n")
-    with refusal(SubmissionError, "fold 2 of 2: ", 'model "theirs"', "two.csv") as told:
+    with refusal(SubmissionError, "fold 2 of 2: ", 'model "theirs"', "two.csv") as caught:
         run(config, fail_fast=True)
-    assert [problem.code for problem in told.value.validation.errors] == ["SUB203"]
+    assert [problem.code for problem in caught.value.validation.errors] == ["SUB203"]
 
 
 def test_a_split_of_folds_has_the_notes_of_a_run(tmp_path: Path) -> None:
@@ -106,13 +106,13 @@ def test_a_split_of_folds_has_the_notes_of_a_run(tmp_path: Path) -> None:
 
     Nobody said what lists look like: they need not be as those of the sample that is written.
     """
-    own = {"one_test": "user,item\nbob,a\nann,b\n", "two_test": "user,item\nbob,b\nann,b\n"}
-    own |= {"one_csv": "who,prediction\nann,b\n", "two_csv": "who,prediction\nbob,a b\n"}
-    settings = given(tmp_path, THEIRS, **own)
+    files = {"one_test": "user,item\nbob,a\nann,b\n", "two_test": "user,item\nbob,b\nann,b\n"}
+    files |= {"one_csv": "who,prediction\nann,b\n", "two_csv": "who,prediction\nbob,a b\n"}
+    settings = given(tmp_path, THEIRS, **files)
     settings = settings.model_copy(update={"submission": SubmissionConfig()})
-    done, found = split(settings, tmp_path / "out", public_share=0.5), folded(settings)
+    done, result = split(settings, tmp_path / "out", public_share=0.5), folded(settings)
     assert isinstance(done, FoldedSplit)
-    assert done.notes == found.notes[: len(done.notes)]
+    assert done.notes == result.notes[: len(done.notes)]
     overlap, in_train = done.notes[:2]
     assert overlap == "folds 1 and 2 overlap: 1 of the 2 true items of fold 1 is true in both"
     words = "1 of 2 validation events is a training event too (the same user"
@@ -123,17 +123,17 @@ def test_a_split_of_folds_has_the_notes_of_a_run(tmp_path: Path) -> None:
 
 def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_path: Path) -> None:
     """Popular scores 1/2 for all; of two candidates a random ranking has 3/4 with one true item."""
-    own = {"two_test": "user,item\nbob,b\nann,b\n", "two_base": FILES["one.base"]}
-    found = folded(given(tmp_path, **own))
-    assert (found.notes[0], found.notes[-2]) == (
+    files = {"two_test": "user,item\nbob,b\nann,b\n", "two_base": FILES["one.base"]}
+    result = folded(given(tmp_path, **files))
+    assert (result.notes[0], result.notes[-2]) == (
         "folds 1 and 2 overlap: 1 of the 1 true item of fold 1 is true in both",
         "folds overlap, so there is no comparison with chance, which needs independent folds",
     )
-    assert [model.vs_random for model in found.models] == [None]
-    assert (found.record.chance["MAP@2"].mean, found.record.chance["MAP@2"].sd) == (3 / 4, None)
-    assert found.sheets()[0].heading[0].endswith(", 0.7 × chance")
-    assert found.records()[0]["lift"] == pytest.approx(2 / 3)
-    found.write(tmp_path / "run")
+    assert [model.vs_random for model in result.models] == [None]
+    assert (result.record.chance["MAP@2"].mean, result.record.chance["MAP@2"].sd) == (3 / 4, None)
+    assert result.sheets()[0].heading[0].endswith(", 0.7 × chance")
+    assert result.records()[0]["lift"] == pytest.approx(2 / 3)
+    result.write(tmp_path / "run")
     assert "0.7 × chance" in page(read(tmp_path / "run"))
 
 
@@ -154,15 +154,17 @@ def test_a_fold_of_few_users_is_told_and_no_model_judged(
 ) -> None:
     """Users of one letter had x and want y; ten of a fold are enough, nine are too few."""
     base = "user,item\n" + "".join(f"{user},x\n" for user in first + second) + "other,y\n"
-    one, two = ("user,item\n" + "".join(f"{user},y\n" for user in own) for own in (first, second))
-    found = folded(given(tmp_path, one_base=base, two_base=base, one_test=one, two_test=two))
+    earlier, two = (
+        "user,item\n" + "".join(f"{user},y\n" for user in users) for users in (first, second)
+    )
+    result = folded(given(tmp_path, one_base=base, two_base=base, one_test=earlier, two_test=two))
     why = (
         "so there is no comparison with chance, and intervals and tests rest on few users (with "
         "a single user there are no intervals); use fewer folds"
     )
-    assert found.notes == ((f"{note}, {why}",) if note else ())
-    assert [model.vs_random is None for model in found.models] == [bool(note)]
-    assert not (note and "better than chance" in " ".join(found.sheets()[0].heading))
+    assert result.notes == ((f"{note}, {why}",) if note else ())
+    assert [model.vs_random is None for model in result.models] == [bool(note)]
+    assert not (note and "better than chance" in " ".join(result.sheets()[0].heading))
 
 
 def test_one_set_under_two_names_is_refused(tmp_path: Path) -> None:
@@ -178,8 +180,8 @@ def test_train_that_holds_the_tests_events_is_told(tmp_path: Path) -> None:
     words = "1 of 1 validation event is a training event too (the same user and item); remove these"
     assert words in str(caught.value)
     assert "write ids the same way" not in str(caught.value)
-    found = folded(given(tmp_path, seen="drop", one_test="user,item\nann,b\nbob,a\n"))
-    (note,) = (note for note in found.notes if "training event too" in note)
+    result = folded(given(tmp_path, seen="drop", one_test="user,item\nann,b\nbob,a\n"))
+    (note,) = (note for note in result.notes if "training event too" in note)
     assert note.startswith("fold 1: 1 of 2 validation events is a training event too (the same")
     assert 'seen_items = "drop" removes them from the truth' in note
 
@@ -188,8 +190,8 @@ def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
     """007 and 7 are one of two folds each; 8 and 08 of fold 1 are two users there."""
     files = {}
     for name, users in (("one", ("007", "8", "08")), ("two", ("7", "8", "9"))):
-        files[f"{name}_base"] = "user,item\n{},a\n{},a\n{},b\n".format(*users)
-        files[f"{name}_test"] = "user,item\n{},b\n{},b\n{},a\n".format(*users)
+        files[f"{name}_base"] = "user,item\n" + "".join(map("{},{}\n".format, users, "aab"))
+        files[f"{name}_test"] = "user,item\n" + "".join(map("{},{}\n".format, users, "bba"))
     assert folded(given(tmp_path, **files)).notes[1] == (
         '1 user may have two spellings, such as "007" of fold 1 and "7" of fold 2: ids are text, '
         "so these are different users; use one spelling"
@@ -217,7 +219,7 @@ LAST: dict[str, Any] = {"strategy": "last_n", "n": 1}
 
 
 @pytest.mark.parametrize(
-    ("split", "log", "told"),
+    ("split", "log", "message"),
     [
         (GIVEN | {"valid": "strangers.csv"}, small.MANY, ALIKE),
         (GIVEN | {"valid": "views.csv"}, small.MANY, MORE),
@@ -225,11 +227,11 @@ LAST: dict[str, Any] = {"strategy": "last_n", "n": 1}
     ],
 )
 def test_what_is_told_to_change_goes_with_the_split(
-    tmp_path: Path, split: dict[str, Any], log: str, told: str
+    tmp_path: Path, split: dict[str, Any], log: str, message: str
 ) -> None:
     """No hint speaks of a window where there is none."""
     small.write(tmp_path, {"strangers.csv": STRANGERS, "views.csv": VIEWS})
     sold: dict[str, Any] = {"data": {"kind": "event"}, "evaluation": {"hits": ["sale"]}}
-    with refusal(EmptyEvaluationSetError, told) as caught:
+    with refusal(EmptyEvaluationSetError, message) as caught:
         run(small.config(tmp_path, split=split, log=log, **sold))
     assert "window under" not in str(caught.value)

@@ -21,18 +21,18 @@ def test_the_results_are_the_same(tmp_path: Path) -> None:
     """Of every kind of model on two folds, whoever evaluates them; what workers did is kept."""
     folds = {"strategy": "time", "valid_days": 2, "folds": 2}
     file = {"name": "file", "lists": ["lists.csv", "lists.csv"]}
-    models = *small.MODELS, own(tmp_path, "Meets", "last"), file
-    settings = config(tmp_path, *models, split=folds)
+    models = [*small.MODELS, own(tmp_path, "Meets", "last"), file]
+    settings = config(tmp_path, models, split=folds)
     lists = "".join(f"user{n},unknown\nuser{n},a\n" for n in range(40))
     small.write(tmp_path, {"lists.csv": f"user,item\n{lists}"})
-    found = run(settings, jobs=2)
+    result = run(settings, jobs=2)
     assert {path.name for path in (tmp_path / "met").iterdir()} == {"parent", "worker"}
     again, alone = run(settings), run(settings, fresh=True)
     assert [model.name for model in again.models if not model.reused] == ["file"]
     for other in (again, alone):
-        assert timeless(other.to_dict(), "reused") == timeless(found.to_dict(), "reused")
-    assert found.per_user().equals(alone.per_user())
-    assert found.recommendations().equals(alone.recommendations())
+        assert timeless(other.to_dict(), "reused") == timeless(result.to_dict(), "reused")
+    assert result.per_user().equals(alone.per_user())
+    assert result.recommendations().equals(alone.recommendations())
 
 
 class Mine(Popular):
@@ -56,21 +56,22 @@ def test_objects_are_left_to_this_process(tmp_path: Path) -> None:
 
 def test_a_model_that_ends_its_process_fails(tmp_path: Path) -> None:
     """All others are evaluated, whoever has to ask them again."""
-    found = run(config(tmp_path, POPULAR, own(tmp_path, "Leaves", "leaves"), small.RANDOM), jobs=2)
-    assert {model.name for model in found.models} == {"first", "popular", "random"}
-    (failed,) = found.failed
+    models = [POPULAR, own(tmp_path, "Leaves", "leaves"), small.RANDOM]
+    result = run(config(tmp_path, models), jobs=2)
+    assert {model.name for model in result.models} == {"first", "popular", "random"}
+    (failed,) = result.failed
     assert failed.error == 'model "leaves" ended its process, which ended with status 7'
 
 
 def test_models_that_fail_in_a_worker_are_told_in_the_configs_order(tmp_path: Path) -> None:
     failing = [own(tmp_path, "Raises", name) for name in ("b", "a", "c")]
-    found = run(config(tmp_path, *failing), jobs=2)
-    assert [model.name for model in found.models] == ["first"]
-    assert [failed.name for failed in found.failed] == ["b", "a", "c"]
-    last = found.failed[-1].error
+    result = run(config(tmp_path, failing), jobs=2)
+    assert [model.name for model in result.models] == ["first"]
+    assert [failed.name for failed in result.failed] == ["b", "a", "c"]
+    last = result.failed[-1].error
     assert last.startswith('model "c" raised in fit: ValueError: in a worker (')
     with refusal(RecommenderError, "raised in fit: ValueError: "):
-        run(config(tmp_path, *failing), jobs=2, fail_fast=True)
+        run(config(tmp_path, failing), jobs=2, fail_fast=True)
 
 
 def test_a_search_is_the_same(tmp_path: Path) -> None:
@@ -79,16 +80,16 @@ def test_a_search_is_the_same(tmp_path: Path) -> None:
     kept: dict[str, Any] = {"name": "kept", "use": "baselines.filter:Filter", "of": ["mine"]}
     small.write(tmp_path, {"log.csv": small.TO_TUNE, "own.py": OWN})
     models, data = (mine, kept | {"space": {"seen": [True, False]}}), {"cache": True}
-    settings = small.config_of(tmp_path, *models, data=data, tune={"search": "grid"})
-    found = tune(settings, jobs=2)
+    settings = small.config_of(tmp_path, models=models, data=data, tune={"search": "grid"})
+    result = tune(settings, jobs=2)
     assert (tmp_path / "met/worker").exists()
     again = tune(settings)
     for model in again.to_dict()["models"]:
         assert model["reused"] == model["trials"] - model["failed"]
     for other in (again, tune(settings, fresh=True)):
-        assert timeless(other.to_dict(), "reused") == timeless(found.to_dict(), "reused")
-    results = found.to_dict()["models"][0]["results"]
-    assert [one["params"]["window_days"] for one in results if one["error"]] == [3]
+        assert timeless(other.to_dict(), "reused") == timeless(result.to_dict(), "reused")
+    results = result.to_dict()["models"][0]["results"]
+    assert [trial["params"]["window_days"] for trial in results if trial["error"]] == [3]
 
 
 def test_what_learns_from_each_trial_is_not_made_side_by_side(tmp_path: Path) -> None:

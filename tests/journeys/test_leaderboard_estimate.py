@@ -47,12 +47,12 @@ def ran(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: Any) 
     small.write(folder, {"plugged.py": PLUGGED})
     asked = {"metrics": ["MAP@2"]} | sections.pop("evaluation", {})
     sections |= {"compare": {"resamples": 100}, "evaluation": asked}
-    return run(small.config(folder, *models, log=log, **sections))
+    return run(small.config(folder, models=models, log=log, **sections))
 
 
 def estimates(result: Run) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(result.to_json())["bridge"]
-    return found
+    bridge: dict[str, Any] = json.loads(result.to_json())["bridge"]
+    return bridge
 
 
 def notes(result: Run) -> list[str]:
@@ -77,11 +77,11 @@ def test_users_with_true_items_are_averaged_evaluated_or_not(
 ) -> None:
     result = ran(tmp_path, POPULAR, log=LOG + more, evaluation=rules)
     assert result.models[0].metrics["MAP@2"].mean == mean
-    found = estimates(result)
-    own = {"window": estimate, "sample": None, "at_least": False}
-    assert (found["with_items"], found["models"]) == (with_items, {"popular": own})
+    figures = estimates(result)
+    unsampled = {"window": estimate, "sample": None, "at_least": False}
+    assert (figures["with_items"], figures["models"]) == (with_items, {"popular": unsampled})
     examined = result.evaluation.users
-    assert (found["examined"], found["window"]) == (examined, 4 + bool(more))
+    assert (figures["examined"], figures["window"]) == (examined, 4 + bool(more))
     shown = "leaderboard estimate  popular: 0.8333 over the 3 users with true items"
     assert (shown in repr(result)) == (estimate == 5 / 6)
 
@@ -113,17 +113,17 @@ def test_over_a_sample_its_users_alone_are_averaged(
     rows = "".join(f"{user},a\n" for user in numbered(ids).split())
     small.write(tmp_path, {"sample.csv": f"ncodpers,added_products\n{rows}"})
     sample = {"sample": "sample.csv"}
-    found = estimates(ran(tmp_path, POPULAR, log=numbered(LOG), submission=sample))
-    assert found["sample"] == (len(ids.split()) or None)
-    assert found["models"]["popular"] == {"window": 5 / 8, "sample": mean, "at_least": False}
+    shown = estimates(ran(tmp_path, POPULAR, log=numbered(LOG), submission=sample))
+    assert shown["sample"] == (len(ids.split()) or None)
+    assert shown["models"]["popular"] == {"window": 5 / 8, "sample": mean, "at_least": False}
 
 
 def test_a_model_that_cannot_be_asked_has_at_least_so_much(tmp_path: Path, no_charts: None) -> None:
     none = ran(tmp_path, KNOWS_WHOM, evaluation={"metrics": ["Popularity@2", "MAP@2"]})
     assert (estimates(none)["models"], notes(none)) == ({}, [])
     result = ran(tmp_path, KNOWS_WHOM, POPULAR)
-    own = {"window": 3 / 8, "sample": None, "at_least": True}
-    assert estimates(result)["models"]["knows whom"] == own
+    bound = {"window": 3 / 8, "sample": None, "at_least": True}
+    assert estimates(result)["models"]["knows whom"] == bound
     assert "at least 0.375" in repr(result)
     (note,) = notes(result)
     assert '"knows whom" has no lists for the 2 users' in note

@@ -52,7 +52,7 @@ FILES = {
     "lists.csv": "user,items\nann,b d\nbob,d\ncid,a\n",
     "sample_submission.csv": SAMPLE,
     "exam.toml": small.toml(
-        *MODELS, BAD, evaluation={"metrics": METRICS}, compare={"resamples": 100}
+        models=[*MODELS, BAD], evaluation={"metrics": METRICS}, compare={"resamples": 100}
     ),
 }
 """The competition asks for the evaluated users in its own order."""
@@ -103,7 +103,7 @@ def test_whoever_has_no_list_is_counted_and_the_next_step_gives_them_one(
     (folder / "sample_submission.csv").write_text(SAMPLE + "dan,\neve,\n")
     done = cli("submit", "run", "--model", "random", "--repeat", "1", "--out", "own.csv")
     words = "lists of its 3 evaluated users", "requires 2 more users", 'such as "dan"'
-    is_refused(done, "run: has ", *words)
+    is_refused(done, "run: has ", words)
     assert not (folder / "own.csv").exists()
     next_step = done[2].strip().partition(": harness ")[2]
     assert next_step == "submit run/config.toml --model random --repeat 1 --out own.csv"
@@ -116,10 +116,10 @@ def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
     cli: Cli, folder: Path, also: list[str]
 ) -> None:
     command = ["submit", "run/config.toml", "--model", "counted", "--out", "own.csv", *also]
-    done = cli("submit", "run", "--model", "counted", "--out", "own.csv", *also)
+    done = cli("submit", "run", "--model", "counted", "--out", "own.csv", also)
     again = f"fit the model again: {shlex.join(['harness', *command])}"
     is_refused(done, f"{also[0]} works with a config, not with a run: {again}")
-    assert cli(*command)[0] == 0
+    assert cli(command)[0] == 0
 
 
 def test_the_lists_of_a_run_have_its_evaluation_set(made: Path) -> None:
@@ -203,10 +203,10 @@ def test_lists_that_a_run_does_not_have(
     if change is not None:
         change(folder)
     model, repeat = [*asked.split(), "0"][:2]
-    with refusal(HarnessError, *words):
+    with refusal(HarnessError, words):
         submit_run(folder / "run", model, folder / "own.csv", repeat=int(repeat))
     assert not (folder / "own.csv").exists()
-    with refusal(HarnessError, *words):
+    with refusal(HarnessError, words):
         explain_run(read(folder / "run"), [model], worst=1, repeat=int(repeat))
 
 
@@ -220,7 +220,7 @@ def test_lists_that_contradict_the_record_are_not_scored_again(folder: Path) -> 
 
 def test_a_file_that_is_read_is_never_written(folder: Path) -> None:
     words = "log.csv", "an input of this command"
-    with refusal(HarnessError, *words):
+    with refusal(HarnessError, words):
         submit_run(folder / "run", "counted", folder / "log.csv")
 
 
@@ -231,14 +231,14 @@ def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:
         'model "file": its lists have items that are not in the data',
         "remove them from its file",
     )
-    with refusal(UsageError, *words):
+    with refusal(UsageError, words):
         submit_run(tmp_path / "run", "file", tmp_path / "own.csv")
 
 
 def test_lists_that_are_mostly_empty_are_noted(tmp_path: Path) -> None:
     small.write(tmp_path, {"learns.py": LEARNS})
     models = [{"name": f"{n}", "use": "learns:Known", "params": {"known": n}} for n in range(3)]
-    result = run(small.config(tmp_path, *models, compare={"resamples": 100}))
+    result = run(small.config(tmp_path, models=models, compare={"resamples": 100}))
     assert [note for note in result.notes if "empty" in note] == [
         'model "0": 3 of its 3 lists are empty and score 0',
         'model "1": 2 of its 3 lists are empty and score 0',

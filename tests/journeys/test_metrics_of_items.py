@@ -43,12 +43,12 @@ ITEMS = "item,colour,kind,price,gaps\na,red,hat,3,\nb,blue,hat,4,\nc,red,hat,5,x
 SPREAD = {"name": "spread", "use": "models:Spread"}
 
 
-def evaluate_models(folder: Path, metrics: list[str], *models: dict[str, Any]) -> Run:
+def evaluate_models(folder: Path, metrics: list[str], models: list[Any]) -> Run:
     """Run models on the log: popular lists b, a; spread a, b or c, d."""
     files = {"items.csv": ITEMS, "models.py": MODELS, "own.py": OWN, "lib/shop.py": OWN}
     small.write(folder, files)
     sections: dict[str, Any] = {"evaluation": {"metrics": metrics}, "data": {"items": "items.csv"}}
-    return run(small.config(folder, *models, **sections, compare={"resamples": 100}))
+    return run(small.config(folder, models=models, **sections, compare={"resamples": 100}))
 
 
 A, B = log2(3), log2(3 / 2)
@@ -75,10 +75,9 @@ EXPECTED: dict[str, dict[str, float]] = {
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Return a run of two models, and of random lists, four times."""
-    models = (POPULAR, SPREAD, RANDOM | {"repeats": 4})
+    models = [POPULAR, SPREAD, RANDOM | {"repeats": 4}]
     metrics = ["lib/shop.py:early@1" if m == EARLY else m for m in EXPECTED]
-    return evaluate_models(tmp_path_factory.mktemp("items"), metrics, *models)
+    return evaluate_models(tmp_path_factory.mktemp("items"), metrics, models)
 
 
 @pytest.mark.parametrize("name", ["popular", "spread"])
@@ -104,7 +103,7 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
 
 def test_chance_is_known_for_accuracy_and_not_beyond(result: Run) -> None:
     # the one true item is at either rank with 1/4
-    chance = {name: own.mean for name, own in result.record.chance.items()}
+    chance = {name: facts.mean for name, facts in result.record.chance.items()}
     assert chance == exactly({"RPrecision": 1 / 4, "pFound": 1.85 / 4})
     (note,) = (note for note in result.notes if "there is no exact chance value for" in note)
     assert "Novelty@2" in note
@@ -114,7 +113,7 @@ def test_chance_is_known_for_accuracy_and_not_beyond(result: Run) -> None:
 
 def test_metrics_of_all_lists_alone(tmp_path: Path) -> None:
     """The lowest Gini stands first, and no user has a value."""
-    result = evaluate_models(tmp_path, ["Gini@2", "Coverage@2"], POPULAR, SPREAD)
+    result = evaluate_models(tmp_path, ["Gini@2", "Coverage@2"], [POPULAR, SPREAD])
     assert [model.name for model in result.models] == ["spread", "popular"]
     assert result.per_user().shape == (2 * 3, 0)
     assert "Gini@2" in repr(result)
@@ -127,7 +126,9 @@ def test_a_metric_of_ones_own_is_found_again_in_another_folder(
     result.write(tmp_path)
     monkeypatch.chdir(tmp_path)
     again = run(config_.read(Path("config.toml")))
-    first, second = ([list(m.metrics.values()) for m in own.models] for own in (again, result))
+    first, second = (
+        [list(m.metrics.values()) for m in evaluated.models] for evaluated in (again, result)
+    )
     assert first == second
     early = read_run(Path()).metrics[EARLY]
     submitted = small.lists_of(Path(), "popular", metrics=(early,))

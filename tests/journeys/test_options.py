@@ -313,8 +313,8 @@ FORM_OF = {
 
 def typed_for(command: str) -> dict[str, str]:
     """Return what is typed for each option of a command, of its examples."""
-    examples = [own for line, own in EXAMPLES.items() if line.split()[0] == command]
-    return {option: typed for own in examples for option, typed in own.items()}
+    examples = [options for line, options in EXAMPLES.items() if line.split()[0] == command]
+    return {option: typed for options in examples for option, typed in options.items()}
 
 
 Done = tuple[int, str, str, dict[str, bytes]]
@@ -404,7 +404,9 @@ def test_an_option_changes_what_is_done_or_is_refused(folder: Folder, line: str)
 def test_every_form_has_a_line_and_its_options_are_options() -> None:
     assert set(FORM_OF) == {(name, form) for name, forms in ALL_FORMS.items() for form in forms}
     options = {name_of(param) for command in COMMANDS.values() for param in command.params}
-    named = {option for forms in ALL_FORMS.values() for own in forms.values() for option in own}
+    named = {
+        option for forms in ALL_FORMS.values() for options in forms.values() for option in options
+    }
     assert named <= options
 
 

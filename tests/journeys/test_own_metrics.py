@@ -19,7 +19,7 @@ def harness(cli: Cli, here: Path) -> Cli:
     """Return a command in a folder with two runs, between which the function was edited."""
     rules = {"metrics": ["own:early@2", "MAP@2"]}
     models = small.POPULAR, {**small.RANDOM, "repeats": 3}
-    text = small.toml(*models, evaluation=rules)
+    text = small.toml(models=models, evaluation=rules)
     small.write(here, {"log.csv": small.LOG, "own.py": EARLY, "exam.toml": text})
     tells(cli("run", "exam.toml", "--out", "one"), 0, "own:early@2 0.3333")
     small.write(here, {"own.py": LATE})
@@ -29,14 +29,14 @@ def harness(cli: Cli, here: Path) -> Cli:
 
 def test_what_is_scored_again_says_that_the_source_has_changed(harness: Cli, here: Path) -> None:
     """No figure of the run stands beside it."""
-    told = "own:early@2: its code has changed since this run; the scores here use the new code"
+    message = "own:early@2: its code has changed since this run; the scores here use the new code"
     for options in ([], ["--metric", "own:early@2"]):
-        tells(harness("score", "one", *options), 0, "1.3333", f"note  {told}")
-        assert told not in harness("score", "two", *options)[1]
-    assert told not in harness("score", "one", "--metric", "Recall@2")[1]
+        tells(harness("score", "one", options), 0, "1.3333", f"note  {message}")
+        assert message not in harness("score", "two", options)[1]
+    assert message not in harness("score", "one", "--metric", "Recall@2")[1]
     explained = ["--model", "popular", "--user", "cid", "--format", "json"]
-    for run, notes in (("one", [f"note  {told}"]), ("two", [])):
-        status, out, err = harness("explain", run, *explained)
+    for run, notes in (("one", [f"note  {message}"]), ("two", [])):
+        status, out, err = harness("explain", run, explained)
         assert (status, err.splitlines()) == (0, notes)
         (user,) = json.loads(out)["users"]
         assert user["metrics"]["own:early@2"] == 2
@@ -73,7 +73,7 @@ def test_where_no_metric_is_as_it_was_nothing_tells_whose_lists_they_are(
     small.write(here, {"own.py": EARLY, "alone.toml": small.toml(evaluation=ALONE)})
     assert harness("run", "alone.toml", "--out", "three")[0] == 0
     submit = "submit", "three", "--model", "popular", "--out", "own.csv"
-    assert harness(*submit)[0] == 0
+    assert harness(submit)[0] == 0
     small.write(here, {"own.py": LATE})
     words = "three: the source of own:early@2 has changed since this run, so harness cannot check"
-    is_refused(harness(*submit), words, "harness run three/config.toml")
+    is_refused(harness(submit), words, "harness run three/config.toml")

@@ -87,20 +87,20 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 
 def shop(metrics: list[str]) -> str:
-    return small.toml(*MODELS, data={"path": "../logs"}, evaluation={"metrics": metrics})
+    return small.toml(models=MODELS, data={"path": "../logs"}, evaluation={"metrics": metrics})
 
 
-def model(of: Run, name: str) -> ModelRecord:
-    return next(one for one in of.models if one.name == name)
+def model(result: Run, name: str) -> ModelRecord:
+    return next(entry for entry in result.models if entry.name == name)
 
 
 def values(result: Run, name: str, metric: str = "MAP@2") -> list[list[float]]:
     return result.scores[name].values[result.metrics[metric]].tolist()
 
 
-def figures(of: Any) -> Any:
+def figures(result: Any) -> Any:
     """Return all that is recorded but what leaderboards alone have."""
-    return timeless(of.to_dict(), "bridge", "notes")
+    return timeless(result.to_dict(), "bridge", "notes")
 
 
 # Scores.
@@ -121,7 +121,7 @@ def test_scores_by_hand(done: Done) -> None:
     assert done.result.record.chance["MAP@2"].mean == pytest.approx(3 / 8, abs=1e-15)
     assert popular.vs_random is not None
     assert popular.vs_random.lift == pytest.approx((1 / 2) / (3 / 8), abs=1e-15)
-    order = [one.name for one in done.result.models if one.metrics["MAP@2"].mean == 1 / 2]
+    order = [model.name for model in done.result.models if model.metrics["MAP@2"].mean == 1 / 2]
     assert order == ["popular", "mine", "file", "with params", "in c", "once"]
     assert done.result.models[-1].name == "last day"
 
@@ -145,20 +145,20 @@ def test_notes(done: Done) -> None:
 
 def test_a_model_has_its_class_its_parameters_and_what_it_is_made_of(done: Done) -> None:
     """Defaults that no config could hold are left out: a function, and a table with a number."""
-    found = {one["name"]: one for one in json.loads(done.result.to_json())["models"]}
-    mine = found["with params"]
+    records = {record["name"]: record for record in json.loads(done.result.to_json())["models"]}
+    mine = records["with params"]
     assert mine["use"] == f"{done.config.folder / 'plugged.py'}:Mine"  # as config.toml has it
     assert (mine["lists"], mine["of"], mine["repeats"]) == ([], [], 2)
     assert mine["params"] == {
         "days": 3, "since": "2020-01-02", "at": "2020-05-06", "extra": ["-inf"],
         "most": "inf", "of": ["a", 1.5], "name": None, "flag": False,
     }  # fmt: skip
-    assert found["in c"]["params"] == {}
-    assert found["both"]["of"] == ["popular", "file"]
-    assert "models" not in found["both"]["params"]
+    assert records["in c"]["params"] == {}
+    assert records["both"]["of"] == ["popular", "file"]
+    assert "models" not in records["both"]["params"]
     keys = {"window_days", "half_life_days", "weights", "values"}
-    assert found["popular"]["params"].keys() == keys
-    file = found["file"]
+    assert records["popular"]["params"].keys() == keys
+    file = records["file"]
     assert (file["use"], file["params"]) == (None, {})
     assert file["lists"] == [str(done.config.folder / "lists.csv")]
 
@@ -173,15 +173,15 @@ def test_the_folder(done: Done) -> None:
     assert sorted(p.name for p in done.folder.iterdir()) == names
     assert (done.folder / "result.json").read_text() == done.result.to_json() + "\n"
     assert [p.name for p in done.folder.parent.iterdir()] == ["one"]
-    found = json.loads((done.folder / "environment.json").read_text())
-    assert found["python"] == ".".join(map(str, sys.version_info[:3]))
-    assert found["numpy"] == np.__version__
+    environment = json.loads((done.folder / "environment.json").read_text())
+    assert environment["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert environment["numpy"] == np.__version__
     frame = pl.read_parquet(done.folder / "per_user.parquet")
     assert frame.columns == ["user", "model", "repeat", *METRICS]
-    assert len(frame) == 3 * sum(one.get("repeats", 1) for one in MODELS)
-    means = {one.name: one.metrics["NDCG@2"].mean for one in done.result.models}
-    found = frame.group_by("model").agg(pl.col("NDCG@2").mean())
-    assert dict(found.iter_rows()) == pytest.approx(means, abs=1e-15)
+    assert len(frame) == 3 * sum(model.get("repeats", 1) for model in MODELS)
+    means = {model.name: model.metrics["NDCG@2"].mean for model in done.result.models}
+    environment = frame.group_by("model").agg(pl.col("NDCG@2").mean())
+    assert dict(environment.iter_rows()) == pytest.approx(means, abs=1e-15)
 
 
 def test_the_written_config_is_the_same_and_repeats_the_run(done: Done) -> None:
@@ -250,11 +250,11 @@ def test_a_run_that_is_read_back_shows_the_same(done: Done) -> None:
 def test_values_per_user_have_the_shape_of_evaluate(done: Done) -> None:
     """Of several repeats a user has the mean."""
     truth = {"ann": ["b"], "bob": ["d"], "cid": ["a"]}
-    own, lists = done.result.per_user("mine"), done.result.recommendations("mine")
-    metrics = own.columns.to_list()
+    scores, lists = done.result.per_user("mine"), done.result.recommendations("mine")
+    metrics = scores.columns.to_list()
     expected = harness.evaluate(lists, truth, metrics, rank="rank", per_user=True)
-    assert own.index.name == "user"
-    assert own.to_dict() == expected.to_dict()
+    assert scores.index.name == "user"
+    assert scores.to_dict() == expected.to_dict()
     assert done.result.per_user().index.names == ["model", "repeat", "user"]
     each = [done.result.per_user("random", repeat=n)["MAP@2"].to_numpy() for n in range(3)]
     mean = done.result.per_user("random")["MAP@2"].to_numpy()
@@ -265,20 +265,20 @@ def test_other_metrics_are_those_of_a_run_that_asks_for_them(done: Done) -> None
     """Nothing learns again: `once` would raise."""
     metrics = ["Recall@1", "Novelty@2"]
     (done.config.folder / "learnt").touch()
-    found, same = rescore(done.folder, list(map(parse, metrics))), rescore(done.folder)
+    anew, same = rescore(done.folder, list(map(parse, metrics))), rescore(done.folder)
     assert figures(same) == figures(done.result)
     assert set(same.notes) == set(done.result.notes)
     assert small.lists_of(done.folder, "once").lists.tolist() == [[1, 0]] * 3
     (done.config.folder / "learnt").unlink()
     small.write(done.config.folder, {"other.toml": shop(metrics)})
-    assert figures(found) == figures(run(done.config.folder / "other.toml"))
+    assert figures(anew) == figures(run(done.config.folder / "other.toml"))
 
 
 def test_a_run_without_its_lists(tmp_path: Path) -> None:
     """Models are asked again, and must answer as they did."""
     small.write(tmp_path, {"lists.csv": LISTS})
-    found = run(small.config(tmp_path, POPULAR, {"name": "file", "lists": "lists.csv"}))
-    found.write(tmp_path / "run", recommendations=False)
+    result = run(small.config(tmp_path, POPULAR, {"name": "file", "lists": "lists.csv"}))
+    result.write(tmp_path / "run", recommendations=False)
     assert not (tmp_path / "run/recommendations.parquet").exists()
     with refusal(UsageError, "has no recommendations.parquet", "run it again: harn"):
         rescore(tmp_path / "run")

@@ -66,14 +66,14 @@ def test_scores_of_a_file_are_graded_like_those_of_a_run(
     score = ("score", "s.csv", "--config", config, "--set", "data.cache=true", "--metric")
     mean = read(graded / "run").table("per_user.parquet", "popular")[LINEAR].mean()
     for _ in range(2):
-        tells(cli(*score, LINEAR, "--format", "csv"), 0, f"metric,{LINEAR},{mean}")
-    is_refused(cli(*score, "pFound@3"), "found the grade 5", "from 0 to 1")
+        tells(cli(score, LINEAR, "--format", "csv"), 0, f"metric,{LINEAR},{mean}")
+    is_refused(cli(score, "pFound@3"), "found the grade 5", "from 0 to 1")
 
 
 def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli: Cli) -> None:
     """The grade 5 is no probability, so pFound means nothing; graded NDCG was asked for."""
     by = ("--model", "popular", "--user", "cid", "--format", "json")
-    done = cli("explain", str(graded / "run"), *by)
+    done = cli("explain", str(graded / "run"), by)
     tells(done, 0, f'"{LINEAR}": 0.5')
     assert "pFound" not in done[1]
 

@@ -95,7 +95,7 @@ class Done(NamedTuple):
     fits: list[str]
 
     def model(self, name: str) -> ModelRecord:
-        return next(one for one in self.result.models if one.name == name)
+        return next(entry for entry in self.result.models if entry.name == name)
 
     def means(self, name: str) -> list[float]:
         return self.result.scores[name].of_repeats(self.result.metrics["MAP@3"])
@@ -110,7 +110,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("repeats")
     small.write(folder, {"plugged.py": PLUGGED})
     rules = {"evaluation": {"k": 3, "metrics": ["MAP@3"]}, "compare": {"resamples": 100}}
-    config = small.config(folder, *MODELS, log=LOG + NEXT, **rules)
+    config = small.config(folder, models=MODELS, log=LOG + NEXT, **rules)
     result = run(config)
     result.write(folder / "run")
     return Done(config, result, folder, (folder / "notes.txt").read_text().splitlines())

@@ -82,7 +82,6 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
     def row(self, name: str) -> list[str]:
-        """Return the first row of a name, that of the main table."""
         return next(row for row in self.rows if row and row[0].partition(" × ")[0] == name)
 
 
@@ -113,8 +112,7 @@ def changed(folder: Path, **parts: Any) -> Page:
 
 
 def page_of_models(folder: Path, *models: dict[str, Any], **sections: Any) -> Page:
-    """Return the page of a small run."""
-    run(small.config(folder, *models, **sections)).write(folder / "run")
+    run(small.config(folder, models=models, **sections)).write(folder / "run")
     return page_of(folder / "run")
 
 
@@ -122,43 +120,43 @@ def page_of_models(folder: Path, *models: dict[str, Any], **sections: Any) -> Pa
 
 
 def test_the_heading_and_every_section(demo_run: Path) -> None:
-    found, evaluation = page_of(demo_run), document(demo_run)["evaluation"]
-    assert [a["id"] for tag, a in found.tags if tag == "section"] == SECTIONS.split()
-    links = [a["href"] for tag, a in found.tags if tag == "a"]
+    shown, evaluation = page_of(demo_run), document(demo_run)["evaluation"]
+    assert [a["id"] for tag, a in shown.tags if tag == "section"] == SECTIONS.split()
+    links = [a["href"] for tag, a in shown.tags if tag == "a"]
     assert links == [f"#{section}" for section in SECTIONS.split()[1:]]
-    assert all(len(found.texts[section].split()) > 20 for section in SECTIONS.split())
-    assert not found.open
-    head = " ".join(found.texts[""].split())
+    assert all(len(shown.texts[section].split()) > 20 for section in SECTIONS.split())
+    assert not shown.open
+    head = " ".join(shown.texts[""].split())
     scores, *facts = wording.facts(runs.read(demo_run).record)
     assert [text for text in (scores, *facts) if text not in head] == []
     assert head.startswith("hm-sample · 7 days from 2020-09-16 best repurchase: MAP@12 0.0502")
     assert f"{evaluation['users']}of 955 in the window" in head
-    assert found.hovers[""][:1] == [f"hm-sample, {evaluation['window']}: best {scores}"]
+    assert shown.hovers[""][:1] == [f"hm-sample, {evaluation['window']}: best {scores}"]
     how = [(demo_run / "config.toml").read_text(encoding="utf-8").strip()]
     how += [*evaluation["fields"].values(), runs.read(demo_run).environment["polars"]]
-    assert [text for text in how if text not in found.texts["repeat"]] == []
+    assert [text for text in how if text not in shown.texts["repeat"]] == []
 
 
 def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> None:
-    found, record = page_of(demo_run), document(demo_run)
+    report, record = page_of(demo_run), document(demo_run)
     for model in record["models"]:
-        row, first = found.row(model["name"]), model["metrics"]["MAP@12"]
+        row, first = report.row(model["name"]), model["metrics"]["MAP@12"]
         low, high = first["ci95"]
         spread = f"{low:.4f} … {high:.4f}"
         if model["repeats"] > 1:
             spread = f"± {first['sd_repeats']:.4f}"
         lift = f"{model['vs_random']['lift']:.1f}"
         assert row[1:2] + row[3:5] == [f"{first['mean']:.4f}", lift, spread]
-    verdicts = [found.row(name)[2] for name in ("repurchase", "popular", "random")]
+    verdicts = [report.row(name)[2] for name in ("repurchase", "popular", "random")]
     luck = "no better than chance"
     assert verdicts == ["best", f"behind, {luck}", f"{luck}, z +0.5"]
     chance, pairs = record["chance"]["MAP@12"], record["comparison"]["pairs"]
-    assert found.row("chance (exact)")[1] == f"{chance['mean']:.4f}"
-    assert f"± {chance['sd']:.4f}" in found.texts[""]
+    assert report.row("chance (exact)")[1] == f"{chance['mean']:.4f}"
+    assert f"± {chance['sd']:.4f}" in report.texts[""]
     for pair in pairs:
-        row = next(row for row in found.rows if row[:2] == [pair["one"], pair["other"]])
+        row = next(row for row in report.rows if row[:2] == [pair["one"], pair["other"]])
         assert row[4:6] == [pair["verdict"], f"{pair['p_adjusted']:.4f}"]
-    text = found.texts["differences"]
+    text = report.texts["differences"]
     assert "Holm over 6 pairs" in text
     # A public leaderboard of few users is not shown.
     assert "1 % public (9 of 854 users): not shown, too few users (under 30)" in text
@@ -166,40 +164,40 @@ def test_models_and_pairs_stand_in_tables_with_their_figures(demo_run: Path) -> 
 
 
 def test_charts_draw_the_figures_of_the_run(demo_run: Path) -> None:
-    found, record = page_of(demo_run).hovers, document(demo_run)
+    shown, record = page_of(demo_run).hovers, document(demo_run)
     models = record["models"]
-    for model, text in zip(models, found["chance"], strict=True):
+    for model, text in zip(models, shown["chance"], strict=True):
         low, high = model["metrics"]["MAP@12"]["ci95"]
         mean = model["metrics"]["MAP@12"]["mean"]
         assert text == f"{model['name']}: {mean:.4f} ({low:.4f} … {high:.4f})"
-    best, *others = [model["name"] for model in models]
-    assert [text.partition(":")[0] for text in found["differences"]] == [
-        f"{name} − {best}" for name in others
+    best, *rest = [model["name"] for model in models]
+    assert [text.partition(":")[0] for text in shown["differences"]] == [
+        f"{name} − {best}" for name in rest
     ]
-    assert f"{best}, k = 12: {models[0]['curve']['12']:.4f}" in found["growth"]
-    assert len(found["coverage"]) == 4
+    assert f"{best}, k = 12: {models[0]['curve']['12']:.4f}" in shown["growth"]
+    assert len(shown["coverage"]) == 4
     parts = [part for part in record["slices"] if part["by"] == record["slices"][0]["by"]]
-    assert len(found["slices-0"]) == len(parts) * 4
+    assert len(shown["slices-0"]) == len(parts) * 4
 
 
 def test_bars_count_every_user(demo_run: Path) -> None:
     scores = pl.read_parquet(demo_run / "per_user.parquet").group_by("model", "user")
-    means, found = scores.agg(zero=pl.col("MAP@12").mean() == 0), page_of(demo_run)
+    means, shown = scores.agg(zero=pl.col("MAP@12").mean() == 0), page_of(demo_run)
     for model in document(demo_run)["models"]:
         share = means.filter(model=model["name"])["zero"].mean()
         assert (
             f"{model['name']}: {share:.0%} of users at 0".replace("%", " %")
-            in found.hovers["users"]
+            in shown.hovers["users"]
         )
-    assert "over folds" not in found.texts["users"]
+    assert "over folds" not in shown.texts["users"]
 
 
 def test_what_each_model_is_made_with(tmp_path: Path, no_charts: None) -> None:
     small.write(tmp_path, {"one.csv": "user,item\nann,b\n"})
     week = POPULAR | {"params": {"window_days": 7, "values": False}}
     both = {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "file"]}
-    found = page_of_models(tmp_path, week, {"name": "file", "lists": "one.csv"}, both)
-    made = {row[0]: row[1] for row in found.rows if len(row) == 2}
+    shown = page_of_models(tmp_path, week, {"name": "file", "lists": "one.csv"}, both)
+    made = {row[0]: row[1] for row in shown.rows if len(row) == 2}
     popular = r"baselines.popular:Popular\(window_days = 7, .+ values = false\)"
     assert re.fullmatch(popular, made["popular"])
     assert made["file"] == f"lists of {tmp_path / 'one.csv'}"
@@ -211,18 +209,18 @@ def test_what_each_model_is_made_with(tmp_path: Path, no_charts: None) -> None:
 
 def test_a_single_model_and_a_metric_of_all_lists(tmp_path: Path) -> None:
     asked = {"evaluation": {"metrics": ["Coverage@2", "MAP@2"]}, "data": {"name": "A shop"}}
-    found = page_of_models(tmp_path, POPULAR, **asked)
-    assert "A shop · " in found.texts[""]
-    assert "differences" not in found.hovers
-    assert "the only model" in found.texts["differences"]
-    assert "one value for all lists" in found.texts["users"]
-    assert "is not 0 for users without lists" in found.texts["leaderboard"]
+    shown = page_of_models(tmp_path, POPULAR, **asked)
+    assert "A shop · " in shown.texts[""]
+    assert "differences" not in shown.hovers
+    assert "the only model" in shown.texts["differences"]
+    assert "one value for all lists" in shown.texts["users"]
+    assert "is not 0 for users without lists" in shown.texts["leaderboard"]
 
 
 def test_empty_parts_say_so(copied: Path, no_charts: None) -> None:
     nothing = {"curve": {}, "described": {}, "vs_random": None}
     models = [model | nothing for model in document(copied)["models"]]
-    found = changed(copied, models=models, chance={}, slices=[], shake_up=[], comparison=None)
+    shown = changed(copied, models=models, chance={}, slices=[], shake_up=[], comparison=None)
     for section, words in (
         ("results", "No exact chance value"),
         ("differences", "nothing to compare"),
@@ -230,7 +228,7 @@ def test_empty_parts_say_so(copied: Path, no_charts: None) -> None:
         ("slices", "No groups of users"),
         ("coverage", "not measured"),
     ):
-        assert words in found.texts[section]
+        assert words in shown.texts[section]
 
 
 def test_a_chart_that_cannot_be_drawn_says_why(copied: Path, no_charts: None) -> None:
@@ -242,10 +240,10 @@ def test_a_file_that_is_gone_costs_its_part_alone(copied: Path) -> None:
     gone = {"per_user.parquet": "users", "config.toml": "repeat", "environment.json": "repeat"}
     for name in gone:
         (copied / name).unlink()
-    found = Page(page(runs.read(copied)))
+    shown = Page(page(runs.read(copied)))
     for name, where in gone.items():
-        assert re.search(rf"{name}\s+cannot\s+be\s+read|has no {name}", found.texts[where])
-    assert found.hovers["chance"]
+        assert re.search(rf"{name}\s+cannot\s+be\s+read|has no {name}", shown.texts[where])
+    assert shown.hovers["chance"]
 
 
 SPLIT = {"strategy": "time", "valid_days": 1, "folds": 2}
@@ -256,23 +254,23 @@ def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path, no_charts: 
     """On the 8th both want b: popular puts a first, the last two days b. On the 9th it is a."""
     late = POPULAR | {"name": "late", "params": {"window_days": 2}}
     log = small.TO_TUNE + "dan,a,2020-01-01\neve,a,2020-01-01\n"
-    found = page_of_models(tmp_path, POPULAR, late, log=log, **TWO_FOLDS)
+    shown = page_of_models(tmp_path, POPULAR, late, log=log, **TWO_FOLDS)
     titles = ["model", "fold 1", "fold 2", "best is better in"]
-    first = found.rows.index(titles) + 1
-    rows = {row[0]: row[1:3] for row in found.rows[first : first + 2]}
+    first = shown.rows.index(titles) + 1
+    rows = {row[0]: row[1:3] for row in shown.rows[first : first + 2]}
     assert rows == {"popular": ["0.0000", "1.0000"], "late": ["1.0000", "0.0000"]}
-    assert {row[3] for row in found.rows[first : first + 2]} == {"", "1 of 2 folds"}
-    assert "result.json has the groups of each" in found.texts["slices"]
+    assert {row[3] for row in shown.rows[first : first + 2]} == {"", "1 of 2 folds"}
+    assert "result.json has the groups of each" in shown.texts["slices"]
     for fold in ("fold 1: 2 users", "fold 2: 2 users", "1 day from 2020-01-08", "2020-01-09"):
-        assert fold in found.texts["results"]
+        assert fold in shown.texts["results"]
 
 
 def test_a_user_of_several_folds_has_one_value(tmp_path: Path) -> None:
     """Of ann, bob and cid, two in each fold, ann alone has a hit: 1 · 3 / (2 · 2), two have 0."""
-    found = page_of_models(tmp_path, POPULAR, log=small.TWO_WEEKS, **TWO_FOLDS)
-    assert "popular: 67 % of users at 0" in found.hovers["users"]
-    assert "popular: 33 % of users at 0.75" in found.hovers["users"]
-    assert "the sum over folds" in found.texts["users"]
+    shown = page_of_models(tmp_path, POPULAR, log=small.TWO_WEEKS, **TWO_FOLDS)
+    assert "popular: 67 % of users at 0" in shown.hovers["users"]
+    assert "popular: 33 % of users at 0.75" in shown.hovers["users"]
+    assert "the sum over folds" in shown.texts["users"]
 
 
 def test_what_an_unusual_record_says(copied: Path, request: pytest.FixtureRequest) -> None:
@@ -288,46 +286,46 @@ def test_what_an_unusual_record_says(copied: Path, request: pytest.FixtureReques
     record["bridge"]["models"]["popular"] = {"window": None, "sample": None}
     for pair in record["comparison"]["pairs"]:
         pair["verdict"] = "higher"
-    found = changed(copied, **record)
-    assert ["popular", ""] in found.rows  # what it is made with
-    assert f"{last['name']}: 0.0000" in found.hovers["chance"]  # 0 has no logarithm
-    assert [""] in [row[2:] for row in found.rows if row and row[0] == "popular"]
-    assert "Higher or lower means" in found.texts["differences"]
-    assert "higher than all 3 others" in found.texts[""]
+    shown = changed(copied, **record)
+    assert ["popular", ""] in shown.rows  # what it is made with
+    assert f"{last['name']}: 0.0000" in shown.hovers["chance"]  # 0 has no logarithm
+    assert [""] in [row[2:] for row in shown.rows if row and row[0] == "popular"]
+    assert "Higher or lower means" in shown.texts["differences"]
+    assert "higher than all 3 others" in shown.texts[""]
     pairs = [pair for pair in record["comparison"]["pairs"] if pair["other"] == "random"]
     for pair, verdict in zip(pairs, ("better", "tied", "better"), strict=True):
         pair["verdict"] = verdict
     request.getfixturevalue("no_charts")
-    found = changed(
+    shown = changed(
         copied, comparison=record["comparison"] | {"baseline": "random", "pairs": pairs}
     )
-    assert "not compared with the other 2, only with random" in found.texts[""]
-    assert found.row("random")[2].startswith("baseline, ")
+    assert "not compared with the other 2, only with random" in shown.texts[""]
+    assert shown.row("random")[2].startswith("baseline, ")
 
 
 # What no name can do, and what a browser is told to load.
 
 
 def test_hostile_names_are_text(hostile_run: Path) -> None:
-    found, text = page_of(hostile_run), text_of(hostile_run)
-    shown = {row[0] for row in found.rows if row}
+    report, text = page_of(hostile_run), text_of(hostile_run)
+    shown = {row[0] for row in report.rows if row}
     assert set(labels(HOSTILE, 60).values()) <= shown
-    assert not [tag for tag, _ in found.tags if tag in ("img", "iframe", "object")]
-    assert not [a for _, a in found.tags if any(key.startswith("on") for key in a)]
+    assert not [tag for tag, _ in report.tags if tag in ("img", "iframe", "object")]
+    assert not [a for _, a in report.tags if any(key.startswith("on") for key in a)]
     assert "alert(1)</script>" not in text
-    assert len(found.scripts) == 1
-    hovers = [text.partition(": coverage")[0] for text in found.hovers["coverage"]]
+    assert len(report.scripts) == 1
+    hovers = [text.partition(": coverage")[0] for text in report.hovers["coverage"]]
     assert {label(name, 240) for name in HOSTILE} >= {*hovers} > {"<script>alert(1)</script>"}
 
 
 def test_nothing_is_loaded_from_anywhere(hostile_run: Path) -> None:
-    found, text = page_of(hostile_run), text_of(hostile_run)
+    shown, text = page_of(hostile_run), text_of(hostile_run)
     loading = {"src", "srcset", "action", "data", "poster", "background", "xlink:href"}
-    for tag, attrs in found.tags:
+    for tag, attrs in shown.tags:
         assert loading.isdisjoint(attrs), tag
         assert (attrs.get("href") or "#").startswith(("#", "data:,"))
     assert not re.search(r"url\((?!#)|@import", text.split("<style>")[1].split("</style>")[0])
-    (policy,) = (str(attrs["content"]) for _, attrs in found.tags if "http-equiv" in attrs)
+    (policy,) = (str(attrs["content"]) for _, attrs in shown.tags if "http-equiv" in attrs)
     assert policy.startswith("default-src 'none'")
     assert policy.count("'sha256-") == 1
     assert not re.search(r"script-src[^;]*unsafe|https?:|\*|eval", policy)

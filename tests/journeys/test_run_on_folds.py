@@ -30,7 +30,7 @@ def folded(config: Config) -> Run:
 
 
 class Done(NamedTuple):
-    found: Run
+    result: Run
     config: Config
     folder: Path
 
@@ -40,9 +40,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     """All models on three folds; the folder is not to be written to."""
     folder = tmp_path_factory.mktemp("folds")
     config = small.many(folder, split=THREE, evaluation={"metrics": ["MAP@2", "Coverage@2"]})
-    found = folded(config)
-    found.write(folder / "run")
-    return Done(found, config, folder / "run")
+    result = folded(config)
+    result.write(folder / "run")
+    return Done(result, config, folder / "run")
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +50,11 @@ def weeks(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The first of popular is a: 1/2 on the 2nd. Then a and b: a again leads by 3 to 2, 0 hits."""
     rules = {"evaluation": {"k": 1, "metrics": ["MAP@1"]}, "compare": {"baseline": "popular"}}
     models, folder = (small.POPULAR, small.RANDOM), tmp_path_factory.mktemp("weeks")
-    return folded(small.config(folder, *models, log=small.TWO_WEEKS, split=TWO, **rules))
+    return folded(small.config(folder, models=models, log=small.TWO_WEEKS, split=TWO, **rules))
 
 
-def scores(of: Run, metric: str, model: str) -> list[float]:
-    """Return the score of a model in each fold."""
-    models = [{one.name: one for one in fold.models} for fold in of.folds]
+def scores(result: Run, metric: str, model: str) -> list[float]:
+    models = [{model.name: model for model in fold.models} for fold in result.folds]
     return [fold[model].metrics[metric].mean for fold in models]
 
 
@@ -77,10 +76,10 @@ def test_models_that_are_not_compared_have_no_column_of_folds(weeks: Run) -> Non
 
 
 def test_the_last_fold_draws_as_a_single_run_and_others_draw_anew(done: Done) -> None:
-    for fold, own in zip(done.config.folds(), done.found.folds, strict=True):
+    for fold, evaluated in zip(done.config.folds(), done.result.folds, strict=True):
         alone = run(fold.model_copy(update={"fold": 0}), models=["random"])
-        equal = own.per_user("random", repeat=2).equals(alone.per_user("random", repeat=2))
-        assert equal == (own is done.found.folds[-1])
+        equal = evaluated.per_user("random", repeat=2).equals(alone.per_user("random", repeat=2))
+        assert equal == (evaluated is done.result.folds[-1])
 
 
 def test_the_folder_holds_every_fold(done: Done) -> None:
@@ -88,30 +87,30 @@ def test_the_folder_holds_every_fold(done: Done) -> None:
         rows = pl.read_parquet(done.folder / f"{name}.parquet")
         assert rows["fold"].unique().to_list() == [1, 2, 3]
     back = read(done.folder)
-    assert (done.folder / "result.json").read_text() == done.found.to_json() + "\n"
+    assert (done.folder / "result.json").read_text() == done.result.to_json() + "\n"
     assert back.settings.split == done.config.split
-    assert (repr(back), back.to_dict()) == (repr(done.found), done.found.to_dict())
-    assert back.per_user().equals(done.found.per_user())
-    assert back.recommendations().equals(done.found.recommendations())
-    for fold, own in zip(back.folds, done.found.folds, strict=True):
-        assert fold.user_ids.to_list() == own.user_ids.to_list()
-        assert fold.users.columns == own.users.columns
-        for model in own.models:
-            metric = own.metrics["MAP@2"]
+    assert (repr(back), back.to_dict()) == (repr(done.result), done.result.to_dict())
+    assert back.per_user().equals(done.result.per_user())
+    assert back.recommendations().equals(done.result.recommendations())
+    for fold, evaluated in zip(back.folds, done.result.folds, strict=True):
+        assert fold.user_ids.to_list() == evaluated.user_ids.to_list()
+        assert fold.users.columns == evaluated.users.columns
+        for model in evaluated.models:
+            metric = evaluated.metrics["MAP@2"]
             values = fold.scores[model.name].values[metric]
-            assert np.array_equal(values, own.scores[model.name].values[metric])
+            assert np.array_equal(values, evaluated.scores[model.name].values[metric])
 
 
 def test_readers_of_the_folder_find_what_the_run_found(done: Done) -> None:
     compared = compare(done.folder)
-    assert compared.comparison == done.found.comparison
+    assert compared.comparison == done.result.comparison
     for row, pair in zip(compared.records(), compared.comparison.pairs, strict=True):
         assert pair.better_folds is not None
         assert (row["better_folds"], row["folds"]) == (pair.better_folds[0], 3)
-    assert compared.models[0].metrics["MAP@2"] == done.found.models[0].metrics["MAP@2"]
+    assert compared.models[0].metrics["MAP@2"] == done.result.models[0].metrics["MAP@2"]
     again, first = (
-        small.timeless(of.to_dict(), "bridge", "notes")  # leaderboards know of no others
-        for of in (rescore(done.folder), done.found)
+        small.timeless(result.to_dict(), "bridge", "notes")  # leaderboards know of no others
+        for result in (rescore(done.folder), done.result)
     )
     assert again == first
 
@@ -126,20 +125,20 @@ def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
         "other: has another evaluation set than ",
         ("they differ in fold 1; harness compares models"),
     )
-    with refusal(UsageError, *words):
+    with refusal(UsageError, words):
         compare(tmp_path / "one", tmp_path / "other")
     with refusal(UsageError, "one has 3 folds, ", "two has 2 folds; harness compares"):
         compare(tmp_path / "one", tmp_path / "two")
 
 
 def test_slices_are_of_each_fold_and_metrics_of_all_lists_means_of_them(done: Done) -> None:
-    assert done.found.record.slices == ()
-    assert all(fold.record.slices for fold in done.found.folds)
+    assert done.result.record.slices == ()
+    assert all(fold.record.slices for fold in done.result.folds)
     with refusal(UsageError, "3 folds", "slices"):
         compare(done.folder, slices=["activity"])
-    for model in done.found.models:
-        own, figure = scores(done.found, "Coverage@2", model.name), model.metrics["Coverage@2"]
-        assert (figure.mean, figure.ci95) == (pytest.approx(sum(own) / 3, abs=1e-15), None)
+    for model in done.result.models:
+        means, figure = scores(done.result, "Coverage@2", model.name), model.metrics["Coverage@2"]
+        assert (figure.mean, figure.ci95) == (pytest.approx(sum(means) / 3, abs=1e-15), None)
         assert (model.metrics["MAP@2"].sd_repeats is None) == (model.name != "random")
 
 
@@ -149,25 +148,27 @@ def test_scores_that_contradict_the_record_are_refused(weeks: Run, tmp_path: Pat
     weeks.write(run)
     compare(run)
     path, record = run / "result.json", json.loads((run / "result.json").read_text())
-    at = [model["name"] for model in record["models"]].index("popular")
-    path.write_text(json.dumps(small.put(record, f"models {at} metrics MAP@1 mean", 0.5)))
-    told = 'model "popular" has a mean MAP@1 of 0.25 over its folds, and 0.5 itself'
-    with refusal(DataError, f"{path}: not the result of harness run", told):
+    position = [model["name"] for model in record["models"]].index("popular")
+    path.write_text(json.dumps(small.put(record, f"models {position} metrics MAP@1 mean", 0.5)))
+    message = 'model "popular" has a mean MAP@1 of 0.25 over its folds, and 0.5 itself'
+    with refusal(DataError, f"{path}: not the result of harness run", message):
         compare(run)
     weeks.write(run)
     scores = pl.read_parquet(run / "per_user.parquet")
     second = (pl.col("fold") == 2) & (pl.col("model") == "popular")
     values = pl.when(second).then(1.0).otherwise("MAP@1").alias("MAP@1")
     scores.with_columns(values).write_parquet(run / "per_user.parquet")
-    told = 'per_user.parquet: fold 2: model "popular" has a mean MAP@1 of 1 there, and 0 in result'
-    with refusal(DataError, told, "--fresh"):
+    message = (
+        'per_user.parquet: fold 2: model "popular" has a mean MAP@1 of 1 there, and 0 in result'
+    )
+    with refusal(DataError, message, "--fresh"):
         compare(run)
 
 
 def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path) -> None:
-    done.found.write(tmp_path / "run")
+    done.result.write(tmp_path / "run")
     path = tmp_path / "run" / "config.toml"
-    text, held = path.read_text(), done.found.to_dict()
+    text, held = path.read_text(), done.result.to_dict()
     path.write_text(text.replace("folds = 3", "folds = 2"))
     with refusal(UsageError, "has 2 folds and k = 2, but the run had 3 folds and"):
         rescore(tmp_path / "run")
@@ -178,7 +179,7 @@ def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path
 
 
 def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(done: Done) -> None:
-    whole, folds = done.found.sheets()
+    whole, folds = done.result.sheets()
     assert "in 2 of 3 folds" in whole.heading[1]
     assert folds.heading[0].startswith("fold 1  7 users · 5 candidates · ")
     assert folds.titles == ["model", "fold 1", "fold 2", "fold 3", "best is better in"]
@@ -195,8 +196,8 @@ def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
 ) -> None:
     _, folds = weeks.sheets()
     assert folds.titles[-1] == "better in"
-    own = (scores(weeks, "MAP@1", name) for name in ("random", "popular"))
-    better = sum(random > popular for random, popular in zip(*own, strict=True))
+    random, popular = (scores(weeks, "MAP@1", name) for name in ("random", "popular"))
+    better = sum(a > b for a, b in zip(random, popular, strict=True))
     rows = {row[0]: row[-1] for row in folds.rows[:2]}
     assert rows == {"random": f"{better} of 2 folds", "popular": ""}
 
@@ -205,7 +206,7 @@ def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
 
 
 @pytest.mark.parametrize(
-    ("own", "words"),
+    ("sections", "words"),
     [
         ({}, "room for 3 windows of 2 days after other events; use fewer"),
         ({"test_days": 5}, "room for 1 window of 2 days after other events and with 5 test days"),
@@ -215,9 +216,9 @@ def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
         ),
     ],
 )
-def test_more_folds_than_the_data_has(tmp_path: Path, own: dict[str, Any], words: str) -> None:
+def test_more_folds_than_the_data_has(tmp_path: Path, sections: dict[str, Any], words: str) -> None:
     """The events run over eight days: of two days each, three windows have a day before them."""
-    config = small.config(tmp_path, log=small.MANY, split=THREE | {"folds": 4} | own)
+    config = small.config(tmp_path, log=small.MANY, split=THREE | {"folds": 4} | sections)
     with refusal(UsageError, "config: [split] folds = 4: ", "2020-01-01 to 2020-01-08", words):
         run(config)
 

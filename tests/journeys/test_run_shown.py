@@ -18,96 +18,96 @@ from harness.stats.chance import Verdict
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def result(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Of popular, whose AP is 1, 0 and 1/2, and of random lists."""
     return made(tmp_path_factory.mktemp("pair"), small.POPULAR, small.RANDOM | {"repeats": 10})
 
 
 def made(folder: Path, *models: dict[str, Any], **evaluation: object) -> Run:
-    return run(small.config(folder, *models, evaluation=evaluation))
+    return run(small.config(folder, models=models, evaluation=evaluation))
 
 
-def printed(found: Run, verbose: bool = False) -> str:
-    return sheet.plain(found.sheets(verbose)[0])
+def printed(result: Run, verbose: bool = False) -> str:
+    return sheet.plain(result.sheets(verbose)[0])
 
 
-def as_csv(found: Run) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(records.as_csv(found.records()))))
+def as_csv(result: Run) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(records.as_csv(result.records()))))
 
 
-def changed(found: Run, **changes: object) -> Run:
+def changed(evaluated: Run, **changes: object) -> Run:
     """Return a result of popular alone, with other figures."""
-    popular = next(model for model in found.models if model.name == "popular")
-    return noted(found, models=(popular.model_copy(update=changes),), comparison=None)
+    popular = next(model for model in evaluated.models if model.name == "popular")
+    return noted(evaluated, models=(popular.model_copy(update=changes),), comparison=None)
 
 
-def noted(found: Run, **changes: object) -> Run:
-    return replace(found, record=found.record.model_copy(update=changes))
+def noted(evaluated: Run, **changes: object) -> Run:
+    return replace(evaluated, record=evaluated.record.model_copy(update=changes))
 
 
 def line(table: str, start: str) -> list[str]:
     """Return the cells of the line that starts so; two spaces or more stand between cells."""
-    (found,) = (row for row in table.splitlines() if row.startswith(start))
-    return re.split(r"\s{2,}", found)
+    (row_shown,) = (row for row in table.splitlines() if row.startswith(start))
+    return re.split(r"\s{2,}", row_shown)
 
 
-def test_figures_by_hand(found: Run) -> None:
+def test_figures_by_hand(result: Run) -> None:
     """The interval is as wide as values can be; chance is 3/8."""
     titles = ["model", "MAP@2", "95 % interval", "lift", "against the best", "Recall@2", "NDCG@2"]
-    assert line(printed(found), "model") == titles
+    assert line(printed(result), "model") == titles
     figures = ["popular", "0.5000", "0.0000 … 1.0000", "1.3", "no better than chance", "0.6667"]
-    assert line(printed(changed(found)), "popular")[:-1] == figures
-    assert line(printed(found), "chance")[:4] == ["chance (exact)", "0.3750", "1.0", "0.5000"]
-    table = printed(found, verbose=True)
+    assert line(printed(changed(result)), "popular")[:-1] == figures
+    assert line(printed(result), "chance")[:4] == ["chance (exact)", "0.3750", "1.0", "0.5000"]
+    table = printed(result, verbose=True)
     assert line(table, "model")[-1] == "time"
     assert re.fullmatch(r"\d+\.\d s", line(table, "popular")[-1])
 
 
-def test_notes_stand_above_and_the_evaluation_set_below(found: Run) -> None:
-    alone = noted(changed(found), notes=("7 rows left out",))
+def test_notes_stand_above_and_the_evaluation_set_below(result: Run) -> None:
+    alone = noted(changed(result), notes=("7 rows left out",))
     note, blank = printed(alone).splitlines()[3:5]
     assert (note, blank) == ("note  7 rows left out", "")
     assert printed(alone).splitlines()[-1] == (
-        f"3 users · 4 candidates · k = 2 · {found.evaluation.fingerprint[:6]} · table · "
+        f"3 users · 4 candidates · k = 2 · {result.evaluation.fingerprint[:6]} · table · "
         "1 day from 2020-01-08"
     )
     users = "users  3 active in the window → 3 seen in train → 3 with a candidate hit"
     assert users in printed(alone, verbose=True).splitlines()
 
 
-def test_the_verdict_in_words(found: Run) -> None:
+def test_the_verdict_in_words(result: Run) -> None:
     none = "no better than chance"
     for lift, verdict, shown in (
         (12.94, "better", "12.9"),
         (12345.6, "better", "12,346"),
         (None, none, "–"),
     ):
-        of = changed(found, vs_random=Verdict(lift, 9.0, 0.0, verdict))
-        assert line(printed(of), "popular")[3:5] == [shown, verdict]
+        doubtful = changed(result, vs_random=Verdict(lift, 9.0, 0.0, verdict))
+        assert line(printed(doubtful), "popular")[3:5] == [shown, verdict]
 
 
 def test_without_exact_chance_of_the_first_metric_there_is_no_lift(tmp_path: Path) -> None:
-    found = made(tmp_path, metrics=["MAP(divisor=hits)@2", "Recall@2"])
-    assert list(found.record.chance) == ["Recall@2"]
-    assert found.models[0].vs_random is None
-    assert line(printed(found), "model")[:2] == ["model", "MAP(divisor=hits)@2"]
-    assert "lift" not in printed(found)
-    assert line(printed(found), "popular")[:2] == ["popular", "0.5000"]
-    (row,) = as_csv(found)
+    short = made(tmp_path, metrics=["MAP(divisor=hits)@2", "Recall@2"])
+    assert list(short.record.chance) == ["Recall@2"]
+    assert short.models[0].vs_random is None
+    assert line(printed(short), "model")[:2] == ["model", "MAP(divisor=hits)@2"]
+    assert "lift" not in printed(short)
+    assert line(printed(short), "popular")[:2] == ["popular", "0.5000"]
+    (row,) = as_csv(short)
     assert (row["lift"], row["p"], row["verdict"]) == ("", "", "")
 
 
-def test_decimals_enough_to_tell_the_mean(found: Run) -> None:
-    metrics = changed(found).models[0].metrics
+def test_decimals_enough_to_tell_the_mean(result: Run) -> None:
+    metrics = changed(result).models[0].metrics
     for mean, shown in ((0.0031, "0.0031"), (0.00041, "0.00041"), (0, "0.0000")):
         other = metrics | {"MAP@2": replace(metrics["MAP@2"], mean=mean)}
-        assert line(printed(changed(found, metrics=other)), "popular")[1] == shown
+        assert line(printed(changed(result, metrics=other)), "popular")[1] == shown
 
 
-def test_csv_and_pandas_keep_every_digit(found: Run) -> None:
-    rows, frame = as_csv(found), found.to_pandas()
-    assert [row["model"] for row in rows] == list(frame.index) == [m.name for m in found.models]
-    for model, row in zip(found.models, rows, strict=True):
+def test_csv_and_pandas_keep_every_digit(result: Run) -> None:
+    rows, frame = as_csv(result), result.to_pandas()
+    assert [row["model"] for row in rows] == list(frame.index) == [m.name for m in result.models]
+    for model, row in zip(result.models, rows, strict=True):
         for metric, figure in model.metrics.items():
             assert float(row[f"{metric} mean"]) == frame.loc[model.name, metric] == figure.mean
             ends = ["", ""] if figure.ci95 is None else list(map(repr, figure.ci95))

@@ -71,7 +71,7 @@ COMMANDS = [
 def closed(schema: Any) -> Any:
     """Return a schema that allows no key but those that it names."""
     if isinstance(schema, list):
-        return [closed(one) for one in schema]
+        return [closed(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     inner = {key: closed(value) for key, value in schema.items()}
@@ -98,7 +98,7 @@ def test_what_a_command_prints_keeps_to_its_schema(
     harness: Cli, tmp_path: Path, name: str, line: str
 ) -> None:
     words = [w.replace("OUT", str(tmp_path / "out")) for w in shlex.split(line)]
-    status, out, err = harness(*words, "--format", "json")
+    status, out, err = harness(words, "--format", "json")
     assert status < 2, err
     check(name, json.loads(out))
 
@@ -126,19 +126,21 @@ def test_a_tuned_run_keeps_to_its_schema(harness: Cli, tmp_path: Path) -> None:
 
 
 def test_a_split_and_what_hosts_read_keep_to_their_schemas(harness: Cli, tmp_path: Path) -> None:
-    others = {"environment", "split", "codabench", "evalai"}
-    assert {name for name, _ in COMMANDS} | others == {*DOCUMENTS}
+    unprinted = {"environment", "split", "codabench", "evalai"}
+    assert {name for name, _ in COMMANDS} | unprinted == {*DOCUMENTS}
     split(small.config(tmp_path), tmp_path / "files")
     check("split", read(tmp_path / "files" / "split.json"))
     asked = ["--codabench", str(tmp_path / "out"), "--evalai", str(tmp_path / "result.json")]
-    assert harness("score", "lists.csv", "--solution", "truth.csv", *asked)[0] == 0
+    assert harness("score", "lists.csv", "--solution", "truth.csv", asked)[0] == 0
     check("codabench", read(tmp_path / "out" / "scores.json"))
     check("evalai", read(tmp_path / "result.json"))
 
 
 def test_every_command_with_a_format_has_one() -> None:
     commands = get_command(app).commands  # type: ignore[attr-defined]
-    asked = {name for name, one in commands.items() if "format_" in {p.name for p in one.params}}
+    asked = {
+        name for name, command in commands.items() if "format_" in {p.name for p in command.params}
+    }
     titles = [document.title for document in DOCUMENTS.values()]
     printed = [re.match(r"harness (\w+) .*--format json", title) for title in titles]
     assert asked == {match[1] for match in printed if match}

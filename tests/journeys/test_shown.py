@@ -13,9 +13,8 @@ NAME = "a|b <i>&_%#"
 
 
 def results(folder: Path) -> dict[str, Shown]:
-    """Return a result of each kind."""
     models = {"name": NAME, "use": small.POPULAR["use"]}, small.RANDOM
-    run = harness.run(small.config(folder, *models, compare={"resamples": 100}))
+    run = harness.run(small.config(folder, models=models, compare={"resamples": 100}))
     run.write(folder / "run")
     truth, lists = "user,items\nann,a b\nbob,c\n", "user,items\nann,a x\nbob,y c\n"
     small.write(folder, {"truth.csv": truth, "lists.csv": lists})

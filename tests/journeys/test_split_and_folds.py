@@ -27,7 +27,7 @@ SPLIT = ("split", "shop.toml", "--out", "out")
 
 
 def test_what_it_says(harness: Cli, here: Path) -> None:
-    status, out, err = harness(*SPLIT)
+    status, out, err = harness(SPLIT)
     assert (status, err) == (0, "")
     files, summary = out.split("\n\n")
     sizes = {path.name: path.stat().st_size for path in (here / "out").iterdir()}
@@ -49,7 +49,7 @@ def test_the_options_of_the_next_step(harness: Cli, here: Path) -> None:
     small.write(here, {"log.csv": LOG.replace("cid,d,", "cid,c,") + "eve,e,2020-01-01\n"})
     rules = ["evaluation.truth=candidates", "evaluation.require_hit=false"]
     rules += ["submission.separator='|'", "data.where={ item = ['a', 'b', 'c', 'd'] }"]
-    done = harness(*SPLIT, "--public-share", "0.6", *(f"--set={rule}" for rule in rules))
+    done = harness(SPLIT, "--public-share", "0.6", *(f"--set={rule}" for rule in rules))
     words = "--k 2 --separator '|' --keep-users-without-items"
     tells(done, 0, words, "3 users, 2 public, 1 private")
     assert done[2].startswith("note  log.csv: 1 of 9 rows left out (kept: ")
@@ -64,7 +64,7 @@ def test_lines_end_where_the_terminal_does(
     monkeypatch.setenv("COLUMNS", "50")
     small.write(here, {"valid.csv": "user,item,time\nann,b,2020-01-02\nbob,a,2020-01-09\n"})
     rule = "--set=split={ strategy = 'given', valid = 'valid.csv' }"
-    _, out, err = harness(*SPLIT, rule)
+    _, out, err = harness(SPLIT, rule)
     *lines, last = out.splitlines()
     assert max(map(len, [*lines, *err.splitlines()])) <= 50 < len(last)
     assert last.startswith("next  ")
@@ -91,7 +91,7 @@ def test_the_heading_says_that_it_is_the_last_fold(
     """So does that of an evaluation set from the cache."""
     name, *more = command
     for _ in range(2):
-        status, out, err = harness(name, *BY_FOLDS, *more, "--set", "data.cache=true")
+        status, out, err = harness(name, BY_FOLDS, more, "--set", "data.cache=true")
         assert (status, err) == (0, "")
         lines = out.splitlines()
         assert (
@@ -101,7 +101,7 @@ def test_the_heading_says_that_it_is_the_last_fold(
 
 def test_json_says_it(harness: Cli) -> None:
     def document(*line: str) -> Any:
-        return json.loads(harness(*line, *BY_FOLDS, "--format", "json")[1])
+        return json.loads(harness(line, BY_FOLDS, "--format", "json")[1])
 
     several = document("score")["evaluation"]
     assert (several["fold"], several["folds"]) == (2, 2)
@@ -113,10 +113,10 @@ def test_json_says_it(harness: Cli) -> None:
 
 
 def test_other_commands_say_it_beside_what_they_print(harness: Cli, here: Path) -> None:
-    assert harness("validate", *BY_FOLDS)[2] == f"note  {LAST}\n"
+    assert harness("validate", BY_FOLDS)[2] == f"note  {LAST}\n"
     submit = "submit", "folds.toml", "--model", "popular", "--out", "own.csv"
-    assert harness(*submit)[2] == f"note  {LAST}\n"
-    assert LAST not in harness(*submit, "--all-events")[2]  # which learns from all of them
+    assert harness(submit)[2] == f"note  {LAST}\n"
+    assert LAST not in harness(submit, "--all-events")[2]  # which learns from all of them
     small.write(here, {"twice.csv": "user,items\nbob,b a\nbob,a b\n"})
     status, _, err = harness("score", "twice.csv", "--config", "folds.toml")
     assert (status, err.startswith(f"note  {LAST}\n")) == (1, True)
@@ -140,18 +140,18 @@ def test_another_fold_of_a_run_is_named(harness: Cli) -> None:
         done = harness("explain", folder, "--model", model, "--user", "ann", "--fold", "1")
         tells(done, 0, f"note   fold 1 of 2; {OTHER}", "truth  R = 1: b")
     explain = "explain", "run", "--model", "popular", "--user", "ann", "--format", "json", "--fold"
-    document = json.loads(harness(*explain, "1")[1])
+    document = json.loads(harness(explain, "1")[1])
     assert (document["fold"], document["folds"]) == (1, 2)
     assert document["users"][0]["truth"] == ["b"]
-    is_refused(harness(*explain, "2"), 'no user "ann" among the 2 of', "(fold 2 of 2, the last; ")
-    is_refused(harness(*explain, "3"), "run: has no fold 3; its folds are 1, the earliest, to 2")
+    is_refused(harness(explain, "2"), 'no user "ann" among the 2 of', "(fold 2 of 2, the last; ")
+    is_refused(harness(explain, "3"), "run: has no fold 3; its folds are 1, the earliest, to 2")
 
 
 def test_folds_have_a_folder_each(harness: Cli) -> None:
     out = harness("split", "folds.toml", "--out", "out")[1]
-    first, one, second, other = out.split("\n\n")
+    first, third, second, other = out.split("\n\n")
     assert first.startswith("out/fold-1/train.csv  ")
     assert second.startswith("out/fold-2/train.csv  ")
-    assert "1 day from 2020-01-08 · k = 2 · 2 users, 1 public, 1 private" in one
+    assert "1 day from 2020-01-08 · k = 2 · 2 users, 1 public, 1 private" in third
     assert "1 day from 2020-01-09 · k = 2 · 2 users, 1 public, 1 private" in other
     assert "--solution out/fold-2/solution.csv" in other

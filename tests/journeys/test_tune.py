@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 import small
 from conftest import Cli, refusal
-from small import timeless
+from small import Model, timeless
 
 from harness.config import Config
 from harness.core.errors import RecommenderError, UsageError
@@ -63,15 +64,17 @@ WHOLE |= {"space": {"depth": [1, 2]}}
 GRID = {"place": [0, 2, 4], "tag": ["x", "y"]}
 
 
-def config(folder: Path, *models: dict[str, Any], end: str = HELD_OUT, **sections: Any) -> Config:
+def config(
+    folder: Path, *each: Model, models: Sequence[Model] = (), end: str = HELD_OUT, **sections: Any
+) -> Config:
     small.write(folder, {"plugged.py": SHELF, "fits": "", "log.csv": LOG + end})
-    return config_of(folder, *models, **sections)
+    return config_of(folder, models=models or each, **sections)
 
 
-def config_of(folder: Path, *models: dict[str, Any], data: Any = (), **rules: Any) -> Config:
+def config_of(folder: Path, models: Sequence[Model], data: Any = (), **rules: Any) -> Config:
     asked = {"metrics": ["MAP@1"]}
     return small.config_of(
-        folder, *(models or [MODEL]), data=dict(data), evaluation=asked, tune=rules
+        folder, models=models or [MODEL], data=dict(data), evaluation=asked, tune=rules
     )
 
 
@@ -161,19 +164,19 @@ def test_the_document_of_a_model_that_cannot_be_made_as_it_is(tmp_path: Path) ->
     assert (untuned["trial"], untuned["params"], untuned["mean"]) == (0, {}, None)
     assert "place" in untuned["error"]
     low = pytest.approx(math.sqrt(0.025))  # two users with equal values: chance² = 0.025
-    found = {"mean": 1.0, "ci95": [low, 1], "error": None, "reused": False}
+    score = {"mean": 1.0, "ci95": [low, 1], "error": None, "reused": False}
     assert results == [
-        {"trial": 1, "params": {"place": 2, "tag": "inf"}, **found},
-        {"trial": 2, "params": {"place": 2, "tag": {"of": [1.5, True]}}, **found},
+        {"trial": 1, "params": {"place": 2, "tag": "inf"}, **score},
+        {"trial": 2, "params": {"place": 2, "tag": {"of": [1.5, True]}}, **score},
     ]
 
 
 def test_a_metric_of_which_less_is_better_is_made_small(tmp_path: Path) -> None:
     """Of five candidates one is shown twice, G = 4/5, or two are shown once, G = 3/5."""
     model = MODEL | {"space": {"apart": [0, 1]}}
-    (found,) = tune(config(tmp_path, model, metric="Gini@1", search="grid")).models
-    assert [trial.mean for trial in found.results] == pytest.approx([0.8, 0.8, 0.6])
-    assert found.results[found.best].params["apart"] == 1
+    (tuned,) = tune(config(tmp_path, model, metric="Gini@1", search="grid")).models
+    assert [trial.mean for trial in tuned.results] == pytest.approx([0.8, 0.8, 0.6])
+    assert tuned.results[tuned.best].params["apart"] == 1
 
 
 def test_the_model_as_it_is_counts_as_no_trial(
@@ -227,8 +230,8 @@ LISTED = {"name": "shelf", "lists": "plugged.py"}
 def test_what_cannot_be_tuned(
     tmp_path: Path, models: Any, keys: Any, names: Any, parts: list[str]
 ) -> None:
-    with refusal(UsageError, *parts):
-        tune(config(tmp_path, *models, **keys), models=names)
+    with refusal(UsageError, parts):
+        tune(config(tmp_path, models=models, **keys), models=names)
 
 
 # What earlier searches have found.
@@ -252,14 +255,14 @@ def test_a_search_that_was_stopped_goes_on(tmp_path: Path, at_once: None, search
     """Nothing that was finished is made again, and all is found that one go finds."""
     models, rules = SEARCHES[search], {"search": search}
     rules |= {"trials": 8} if search == "tpe" else {}
-    whole = tune(config(tmp_path, *models, **rules))
+    whole = tune(config(tmp_path, models=models, **rules))
     best = whole.config.models[-1].params
     assert int(best["place"] + best.get("tilt", 0)) == 2
     fits, stop = tmp_path / "fits", tmp_path / "stop"
     once = fits.stat().st_size
-    settings = config_of(tmp_path, *models, data={"cache": True}, **rules)
-    for at in (2, 4):
-        stop.write_text(str(once + at))
+    settings = config_of(tmp_path, models=models, data={"cache": True}, **rules)
+    for n in (2, 4):
+        stop.write_text(str(once + n))
         with pytest.raises(KeyboardInterrupt):
             tune(settings)
     stop.unlink()

@@ -70,7 +70,9 @@ def test_what_is_packed(folder: Path, cli: Cli) -> None:
         i: "" for i in item if i == "c"
     }
     assert data["events"] == [2, 2, 1]
-    days = [[(data["days"][day], item[code]) for day, code, _ in of] for of in data["history"]]
+    days = [
+        [(data["days"][day], item[code]) for day, code, _ in history] for history in data["history"]
+    ]
     assert days[0] == [("2020-01-02", "b"), ("2020-01-01", "a")]
     popular = data["models"].index("popular")
     assert data["values"][popular] == [1, 0, 0.5]
@@ -88,12 +90,15 @@ def test_who_is_chosen(folder: Path, cli: Cli) -> None:
     assert names["worst"][popular] == ["bob"]  # the only one that popular has nothing for
     assert len(names["different"][0]) == 1
     chosen = {
-        name for group in ("worst", "best", "different") for of in names[group] for name in of
+        name
+        for group in ("worst", "best", "different")
+        for metric in names[group]
+        for name in metric
     }
     assert {*names["random"][0]} == {"ann", "bob", "cid"} - chosen
     assert page_of(cli, "shop", 6) == (text, data)
     words = "--users 5: there are 6 groups of users", "use --users 6 or more"
-    is_refused(cli("report", "shop", "--users", "5"), *words)
+    is_refused(cli("report", "shop", "--users", "5"), words)
 
 
 def test_without_the_log_lists_remain_and_a_note_says_why(folder: Path, cli: Cli) -> None:

@@ -36,44 +36,49 @@ def config(folder: Path, **data: Any) -> Config:
     return small.config_of(folder, data={"cache": True} | data)
 
 
-def problems(text: str, one: Config, *, scored: bool = False, **more: Any) -> list[tuple[str, ...]]:
-    (one.folder / "lists.csv").write_text(text)
+def problems(
+    text: str, settings: Config, *, scored: bool = False, **more: Any
+) -> list[tuple[str, ...]]:
+    (settings.folder / "lists.csv").write_text(text)
     check: Any = harness.score if scored else harness.validate
-    found = check(one.folder / "lists.csv", config=one, **more)
-    found = found.validation if scored else found
-    return [(p.code, p.severity, p.message, p.hint) for p in found.problems]
+    checked = check(settings.folder / "lists.csv", config=settings, **more)
+    checked = checked.validation if scored else checked
+    return [(p.code, p.severity, p.message, p.hint) for p in checked.problems]
 
 
 def test_users_of_the_evaluation_set_alone_are_warned_of_before_and_after(folder: Path) -> None:
-    one, text = config(folder), FULL + "eva,b\n"
-    before = problems(text, one)
+    settings, text = config(folder), FULL + "eva,b\n"
+    before = problems(text, settings)
     ((code, severity, message, _),) = before
     assert (code, severity, "eva" in message) == ("SUB214", "warning", True)
-    assert problems(text, one, scored=True) == before
-    assert problems(text, one) == problems(text, config(folder, cache=False)) == before
-    assert [row[:2] for row in problems(text, one, strict=True)] == [("SUB214", "error")]
-    neither = problems(text + "zed,a\n", one)
+    assert problems(text, settings, scored=True) == before
+    assert problems(text, settings) == problems(text, config(folder, cache=False)) == before
+    assert [row[:2] for row in problems(text, settings, strict=True)] == [("SUB214", "error")]
+    neither = problems(text + "zed,a\n", settings)
     assert [row[:2] for row in neither] == [("SUB202", "error"), ("SUB214", "warning")]
     assert '"zed" is not one of the' in neither[0][2]
 
 
 def test_items_that_only_the_candidates_have(folder: Path) -> None:
     """The table of items has a alone; the candidates, those seen in training, are a and b."""
-    one = config(folder, items="things.csv")
+    settings = config(folder, items="things.csv")
     for scored in (False, True, False):
-        assert problems(FULL, one, scored=scored) == []
-    ((code, _, message, _),) = problems(FULL.replace("b a", "b zz"), one)
+        assert problems(FULL, settings, scored=scored) == []
+    ((code, _, message, _),) = problems(FULL.replace("b a", "b zz"), settings)
     assert (code, message) == ("SUB304", '"zz" is not an item')
 
 
 def test_what_submit_writes_is_fit_and_for_an_upload_exact(folder: Path) -> None:
-    one, out = config(folder), folder / "out.csv"
+    settings, out = config(folder), folder / "out.csv"
     for all_events, beyond, codes in ((False, ["eva"], ["SUB214"]), (True, [], [])):
-        done = submit(one, "popular", out, all_events=all_events)
+        done = submit(settings, "popular", out, all_events=all_events)
         assert pl.read_csv(out)["user"].to_list() == ["ann", "bob", "new", *beyond]
         assert done.beyond_sample == len(beyond)
         # SUB401: popular says the same to everybody.
-        assert [p.code for p in harness.validate(out, config=one).problems] == [*codes, "SUB401"]
+        assert [p.code for p in harness.validate(out, config=settings).problems] == [
+            *codes,
+            "SUB401",
+        ]
 
 
 def test_a_user_in_another_case_whom_the_solution_alone_has(folder: Path) -> None:

@@ -34,7 +34,7 @@ def test_any_log_has_the_same_figures_in_any_buckets(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int]], count: int
 ) -> None:
     log = "user,item,time\n" + "".join(f"{u},{i},2020-01-0{day}\n" for u, i, day in rows)
-    settings = small.config(tmp_path_factory.mktemp("run"), *MODELS, log=log)
+    settings = small.config(tmp_path_factory.mktemp("run"), models=MODELS, log=log)
     whole = outcome(lambda: run(settings))
     with small.in_buckets(count):
         assert outcome(lambda: run(settings)) == whole

@@ -19,4 +19,6 @@ def any_sizes(draw: st.DrawFn) -> tuple[int, int, int, int]:
 @given(sizes=any_sizes())
 @settings(max_examples=200)
 def test_equals_the_enumeration_of_any_lists(name: str, sizes: tuple[int, int, int, int]) -> None:
-    assert cumulants(name, *sizes) == exactly(enumerated(name, *sizes))
+    n, r, relevant, k = sizes
+    expected = exactly(enumerated(name, n, r, relevant, k))
+    assert cumulants(name, n, r, relevant, k) == expected

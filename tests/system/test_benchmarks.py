@@ -10,8 +10,8 @@ BENCHMARKS = ROOT / "benchmarks"
 
 
 def python(*line: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    given = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
-    env = given | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(BENCHMARKS)])} | environment
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
+    env = variables | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(BENCHMARKS)])} | environment
     return subprocess.run([sys.executable, *line], env=env, capture_output=True, text=True)
 
 

@@ -62,7 +62,6 @@ IN_ARCHIVE = {f"ml-20m/{name}": text for name, text in FILES.items()}
 
 
 def zipped(members: Mapping[str, str] = IN_ARCHIVE) -> bytes:
-    """Return a zip archive of some members."""
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
@@ -128,7 +127,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture
 def place(server: Server, tmp_path: Path) -> Place:
-    """Return where the served archive is to be unpacked."""
     return Place(as_ml_20m(server.url, server.content), tmp_path / "data" / "ml-20m")
 
 
@@ -207,7 +205,7 @@ def test_what_is_broken_off_leaves_nothing(place: Place, monkeypatch: pytest.Mon
     full = OSError(28, "No space left on device")
     monkeypatch.setattr(shutil, "copyfileobj", Mock(side_effect=full))
     words = "cannot be written: No space left on device", "another --out"
-    with refusal(DataError, str(place.folder), *words):
+    with refusal(DataError, str(place.folder), words):
         fill(place)
     assert everything(place.folder.parents[1]) == []
 

@@ -17,11 +17,10 @@ from harness.results.run import read
 
 @pytest.fixture(autouse=True)
 def kept(at_once: None) -> Path:
-    """Where finished models are kept."""
     return cache.folder() / "models"
 
 
-def started(folder: Path, *arguments: str, path: str = ".") -> subprocess.Popen[str]:
+def started(folder: Path, arguments: list[str], path: str = ".") -> subprocess.Popen[str]:
     """Start Python in a folder, which looks in `path` first."""
     return subprocess.Popen(
         [sys.executable, *arguments],
@@ -48,7 +47,7 @@ class Slow(Popular):
 def test_what_was_finished_before_a_run_was_killed_is_kept(tmp_path: Path, kept: Path) -> None:
     text = small.toml(POPULAR, {"name": "slow", "use": "slow:Slow"}, data={"cache": True})
     small.write(tmp_path, {"log.csv": small.MANY, "slow.py": SLOW, "exam.toml": text})
-    process = started(tmp_path, "-m", "harness", "run", str(tmp_path / "exam.toml"))
+    process = started(tmp_path, ["-m", "harness", "run", str(tmp_path / "exam.toml")])
     end = time.monotonic() + 300
     while not ((tmp_path / "reached").exists() and len(list(kept.glob("[!.]*"))) == 1):
         assert process.poll() is None
@@ -56,8 +55,8 @@ def test_what_was_finished_before_a_run_was_killed_is_kept(tmp_path: Path, kept:
         time.sleep(0.05)
     process.kill()
     process.communicate()
-    found = run(small.config_of(tmp_path, POPULAR, small.RANDOM, data={"cache": True}))
-    assert [model.name for model in found.models if model.reused] == ["popular"]
+    result = run(small.config_of(tmp_path, POPULAR, small.RANDOM, data={"cache": True}))
+    assert [model.name for model in result.models if model.reused] == ["popular"]
 
 
 # Two runs meet after they have read, and each writes when both have evaluated.
@@ -90,13 +89,13 @@ def test_two_processes_on_one_run(tmp_path: Path, out: list[str]) -> None:
     """Neither takes the other's folder from it, unless both were told to write there."""
     text = small.toml(POPULAR, data={"cache": True})
     small.write(tmp_path, {"log.csv": small.MANY, "exam.toml": text})
-    both = [started(tmp_path, "-c", MEETING, *out) for _ in range(2)]
-    told = [process.communicate()[1] for process in both]
-    assert (told, [process.returncode for process in both]) == (["", ""], [0, 0])
+    both = [started(tmp_path, ["-c", MEETING, *out]) for _ in range(2)]
+    outputs = [process.communicate()[1] for process in both]
+    assert (outputs, [process.returncode for process in both]) == (["", ""], [0, 0])
     runs = [tmp_path / "mine"] if out else sorted((tmp_path / "runs").iterdir())
     assert len(runs) == (1 if out else 2)
-    found = [read(folder).record.models[0].metrics for folder in runs]
-    assert all(metrics == found[0] for metrics in found)
+    means = [read(folder).record.models[0].metrics for folder in runs]
+    assert all(metrics == means[0] for metrics in means)
     assert not [path for path in tmp_path.rglob("*") if "part" in path.name]
     (model,) = run(small.config_of(tmp_path, POPULAR, data={"cache": True})).models
     assert model.reused
@@ -131,7 +130,7 @@ def test_a_model_is_evaluated_anew_where_its_source_is_another(tmp_path: Path) -
     small.write(shop, {"log.csv": small.MANY, "exam.toml": settings})
     for files, reused in CHANGES:
         small.write(tmp_path, files)
-        process = started(shop, "-c", SAYS, path=str(tmp_path / "lib"))
+        process = started(shop, ["-c", SAYS], path=str(tmp_path / "lib"))
         assert process.communicate()[0] == f"{reused}\n"
 
 
@@ -151,5 +150,5 @@ def test_a_helper_that_a_script_imported_before_it_was_edited_is_unknown(tmp_pat
     settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
     files = {"mine.py": MINE, "helper.py": "", "named_later.py": "", "exam.toml": settings}
     small.write(tmp_path, {"log.csv": small.MANY, **files})
-    told = started(tmp_path, "-c", EDITS).communicate()[1]
-    assert "again: mine (helper.py was changed or removed while it was in use)" in told
+    output = started(tmp_path, ["-c", EDITS]).communicate()[1]
+    assert "again: mine (helper.py was changed or removed while it was in use)" in output

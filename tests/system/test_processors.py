@@ -41,6 +41,6 @@ def test_neither_processors_nor_the_order_of_rows_change_a_byte(tmp_path: Path) 
         random.Random(1).shuffle(rows)  # noqa: S311
         (tmp_path / path.parent.name).mkdir(exist_ok=True)
         (tmp_path / path.parent.name / path.stem).write_bytes(b"".join([header, *rows]))
-    one = on_processors(1, ROOT / "data")
-    assert len(one) == 2
-    assert one == on_processors(2, tmp_path)
+    single = on_processors(1, ROOT / "data")
+    assert len(single) == 2
+    assert single == on_processors(2, tmp_path)

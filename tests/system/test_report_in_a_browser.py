@@ -26,9 +26,9 @@ OPTIONS = ["--no-sandbox", "--no-first-run", *(f"--disable-{what}" for what in O
 
 def executable() -> str:
     """Return where a browser is; without one, skip, or fail where one is required."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is not None:
-        return found
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is not None:
+        return program
     missing = f"no browser ({', '.join(BROWSERS)}) is installed; make browser installs one"
     if os.environ.get("HARNESS_BROWSER") == "required":
         pytest.fail(missing)
@@ -48,7 +48,6 @@ Files = dict[str, Path]
 
 @pytest.fixture(scope="module")
 def files(demo_run: Path, hostile_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """Return the pages of both runs."""
     runs = {"demo": demo_run, "hostile": hostile_run}
     pages = {f"{name}.html": page_of(read(folder)) for name, folder in runs.items()}
     folder = small.write(tmp_path_factory.mktemp("pages"), pages)
@@ -61,12 +60,12 @@ class Watched:
     def __init__(self, page: Page) -> None:
         self.page = page
         page.set_default_timeout(120_000)  # milliseconds: a busy machine is slow
-        self.said: list[str] = []
+        self.printed: list[str] = []
         self.requested: list[str] = []
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("console", lambda message: self.printed.append(message.text))
+        page.on("pageerror", lambda error: self.printed.append(str(error)))
         page.on("request", lambda request: self.requested.append(request.url))
-        page.on("dialog", lambda dialog: (self.said.append("dialog"), dialog.dismiss()))
+        page.on("dialog", lambda dialog: (self.printed.append("dialog"), dialog.dismiss()))
 
     def open(self, path: Path) -> None:
         self.page.goto(path.as_uri())
@@ -108,7 +107,7 @@ def demo(watched: Watched, files: Files) -> Watched:
 def test_it_asks_for_nothing(watched: Watched, files: Files, name: str) -> None:
     watched.open(files[name])
     watched.page.wait_for_load_state("networkidle")
-    assert (watched.said, watched.requested) == ([], [files[name].as_uri()])
+    assert (watched.printed, watched.requested) == ([], [files[name].as_uri()])
 
 
 def test_the_policy_lets_no_other_script_run(demo: Watched) -> None:
@@ -117,7 +116,7 @@ def test_the_policy_lets_no_other_script_run(demo: Watched) -> None:
         document.body.setAttribute("onclick", "window.ran = true"); document.body.click();
         return window.ran === undefined }"""
     assert demo.page.evaluate(added)
-    assert any("Content Security Policy" in text for text in demo.said)
+    assert any("Content Security Policy" in text for text in demo.printed)
 
 
 def test_titles_sort_by_click_and_by_key(demo: Watched) -> None:
@@ -166,7 +165,7 @@ def test_hostile_names_are_shown_as_they_are(watched: Watched, files: Files) -> 
     assert {" ".join(name.split()) for name in labels(HOSTILE, 60).values()} <= shown
     assert "<script>alert(1)</script>" in watched.rows_of_chart("chance")
     assert watched.count("header a, main img, section a") == 0
-    assert "dialog" not in watched.said
+    assert "dialog" not in watched.printed
 
 
 @pytest.mark.parametrize("width", [1440, 800, 400])
@@ -316,7 +315,7 @@ def test_users_one_by_one_are_text_whatever_they_are_called(
         page.locator("#user-shown").evaluate("it => it.querySelectorAll('script, img, a').length")
         == 0
     )
-    assert (watched.said, watched.requested) == ([], [one_by_one.as_uri()])
+    assert (watched.printed, watched.requested) == ([], [one_by_one.as_uri()])
 
 
 def test_users_one_by_one_fit_a_small_dark_screen(watched: Watched, one_by_one: Path) -> None:

@@ -79,7 +79,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lists.csv": "user,items\nann,a b\nbob,b\n",
         "truth.csv": "user,items\nann,b\nbob,b\n",
         "log.csv": small.MANY,
-        "shop.toml": small.toml(*models, compare={"resamples": 100}),
+        "shop.toml": small.toml(models=models, compare={"resamples": 100}),
         "tuned.toml": small.toml(small.POPULAR, tuned, tune={"split": last}),
     }
     folder = small.write(tmp_path_factory.mktemp("shop"), files)
@@ -103,5 +103,5 @@ def test_what_each_command_imports(command: str, shop: Path) -> None:
 def test_every_process_hashes_ids_otherwise() -> None:
     code = "import polars as pl; from harness.core.ids import hashes_of;"
     code += "print(pl.DataFrame({'id': ['ann']}).select(hashes_of(pl.col('id'))[0]).item())"
-    one, other = python(code).stdout, python(code).stdout
-    assert "" != one != other
+    first, other = python(code).stdout, python(code).stdout
+    assert "" != first != other

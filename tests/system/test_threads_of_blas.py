@@ -19,7 +19,6 @@ for model in als.ALS(), ease.EASE(), nmf.NMF(), pure_svd.PureSVD():
 
 
 def output(code: str, **env: str) -> list[str]:
-    """Return what a process prints, by line."""
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
     process = subprocess.run(
         [sys.executable, "-c", code],
@@ -31,9 +30,9 @@ def output(code: str, **env: str) -> list[str]:
 
 def test_lists_do_not_depend_on_threads() -> None:
     """One thread or four: the same lists, ties and all."""
-    one, four = (output(LISTS, OMP_NUM_THREADS=n, OPENBLAS_NUM_THREADS=n) for n in "14")
-    assert [line.count("[") for line in one] == [301] * 4
-    for line, same in zip(one, four, strict=True):
+    single, four = (output(LISTS, OMP_NUM_THREADS=n, OPENBLAS_NUM_THREADS=n) for n in "14")
+    assert [line.count("[") for line in single] == [301] * 4
+    for line, same in zip(single, four, strict=True):
         assert line == same
 
 

@@ -49,7 +49,6 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def answer(module: str, item: str) -> Any:
-    """Return what a worker answers."""
     opened = importlib.import_module(module).opened
     with Workers(1, patience=0) as processes:
         shared = processes.share([["mine"], [item]], lambda: opened, str, first=1)
@@ -138,8 +137,8 @@ def test_a_worker_that_finds_other_data_is_not_used(
     small.write(
         tmp_path, {"own.py": f"{OWN}\nif WORKS:\n    Path('{tmp_path}/met/worker').touch()\n"}
     )
-    found = run(settings, jobs=2)
-    assert [model.name for model in found.models] == ["first", "last"]
+    result = run(settings, jobs=2)
+    assert [model.name for model in result.models] == ["first", "last"]
     assert caplog.messages == [
         "a worker process has other data: the files have changed since the run read them; this "
         "process does the rest of its work"
@@ -160,7 +159,7 @@ def test_a_worker_that_finds_other_code_is_not_used(
     """The class is edited when the first process has imported it, before a worker does."""
     models = own(tmp_path, "Writes", "first"), own(tmp_path, "Meets", "last")
     small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN + WRITES})
-    run(small.config_of(tmp_path, *models, data={"cache": True}), jobs=2)
+    run(small.config_of(tmp_path, models=models, data={"cache": True}), jobs=2)
     assert caplog.messages[0].startswith(
         "a worker process has other code: own.py may have changed since its import; this "
     )
@@ -194,7 +193,7 @@ def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     models = own(tmp_path, "Meets", "first"), own(tmp_path, "Meets", "last")
     script = "import harness\nfound = harness.run('shop.toml', jobs=2)\nprint(found.models[1].name)"
     small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN, "script.py": script})
-    small.write(tmp_path, {"shop.toml": small.toml(*models)})
+    small.write(tmp_path, {"shop.toml": small.toml(models=models)})
     done = subprocess.run(
         [sys.executable, "script.py"],
         cwd=tmp_path,

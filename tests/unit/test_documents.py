@@ -98,8 +98,8 @@ def test_every_variable_of_the_environment_is_documented() -> None:
     files = [ROOT / "setup.py", *(ROOT / "harness").rglob("*.py")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in files)
     read = set(re.findall(r"environ(?:\.get\(|\[)\"((?:HARNESS|XDG)_\w+)\"", code))
-    told = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
-    assert read == set(re.findall(r"^\| `((?:HARNESS|XDG)_\w+)` \|", told, flags=re.M)) != set()
+    page = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+    assert read == set(re.findall(r"^\| `((?:HARNESS|XDG)_\w+)` \|", page, flags=re.M)) != set()
 
 
 def test_the_settings_that_the_security_notes_name_exist() -> None:

@@ -29,7 +29,6 @@ OURS = {
 
 
 def block(truth: Sequence[str], predicted: Sequence[str], k: int) -> Block:
-    """Return one list of strings beside its truth."""
     code = {item: i for i, item in enumerate(dict.fromkeys([*truth, *predicted]))}
     judgments = ragged([{code[item] for item in truth}])
     lists = np.array([[code[item] for item in predicted]], np.int32).reshape(1, -1)
@@ -53,12 +52,14 @@ def test_every_golden_case_is_here() -> None:
 
 @pytest.mark.parametrize("user", GOLDEN["users"], ids=lambda user: user["id"])
 def test_golden_user(user: dict[str, Any]) -> None:
-    given = user["truth"], user["predicted"], user["k"]
+    truth, predicted, k = user["truth"], user["predicted"], user["k"]
     for name, expected in user["expected"].items():
-        found = is_hit(*given) if name == "rel" else value(OURS[name], *given)
-        assert found == exactly(expected), name
+        result = (
+            is_hit(truth, predicted, k) if name == "rel" else value(OURS[name], truth, predicted, k)
+        )
+        assert result == exactly(expected), name
     if "AP[min(R,k)]" in user["expected"]:
-        assert apk(*given) == exactly(user["expected"]["AP[min(R,k)]"])
+        assert apk(truth, predicted, k) == exactly(user["expected"]["AP[min(R,k)]"])
 
 
 @pytest.mark.parametrize("mean", GOLDEN["means"], ids=lambda mean: mean["id"])
@@ -67,7 +68,7 @@ def test_golden_mean(mean: dict[str, Any]) -> None:
     assert len(users) == len(mean["of"])
     truth, lists = ([user[part] for user in users] for part in ("truth", "predicted"))
     name, k = OURS[mean["metric"]], users[0]["k"]
-    values = [value(name, *one, k) for one in zip(truth, lists, strict=True)]
+    values = [value(name, true, row, k) for true, row in zip(truth, lists, strict=True)]
     assert np.mean(values) == exactly(mean["expected"])
     if name == "MAP":
         assert mapk(truth, lists, k=k) == exactly(mean["expected"])
@@ -80,8 +81,8 @@ def test_golden_novelty(case: dict[str, Any]) -> None:
     having = [(user, item) for item, p in enumerate(shares) for user in range(round(p * users))]
     train = pl.DataFrame(everyone + having, schema=["user", "item"], orient="row")
     lists, truth = {0: list(range(len(shares)))}, {0: [0]}
-    found = evaluate(lists, truth, f"Novelty@{case['k']}", train=train)
-    assert found.iloc[0] == exactly(case["expected"])
+    result = evaluate(lists, truth, f"Novelty@{case['k']}", train=train)
+    assert result.iloc[0] == exactly(case["expected"])
 
 
 @pytest.mark.parametrize("case", GOLDEN["pfound"])
@@ -89,14 +90,14 @@ def test_golden_pfound(case: dict[str, Any]) -> None:
     cut = "" if case["k"] is None else f"@{case['k']}"
     lists = {"ann": list(range(len(case["p_rel"])))}
     truth = {"ann": dict(enumerate(case["p_rel"]))}
-    found = evaluate(lists, truth, f"pFound(p_break={case['p_break']}){cut}")
-    assert found.iloc[0] == exactly(case["expected"])
+    result = evaluate(lists, truth, f"pFound(p_break={case['p_break']}){cut}")
+    assert result.iloc[0] == exactly(case["expected"])
 
 
 @pytest.mark.parametrize("case", GOLDEN["random_ap"])
 def test_golden_chance(case: dict[str, Any]) -> None:
-    sizes = case["n_candidates"], case["relevant_candidates"], case["relevant_all"]
-    found = law(parse(f"MAP@{case['k']}"), *sizes)
-    assert found is not None
-    assert float(found.mean) == exactly(case["mean"])
-    assert math.sqrt(found.var) == exactly(case["sd"])
+    n, relevant = case["n_candidates"], case["relevant_candidates"]
+    chance = law(parse(f"MAP@{case['k']}"), n, relevant, case["relevant_all"])
+    assert chance is not None
+    assert float(chance.mean) == exactly(case["mean"])
+    assert math.sqrt(chance.var) == exactly(case["sd"])

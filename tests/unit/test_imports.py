@@ -57,7 +57,6 @@ def tree(module: str) -> ast.Module:
 
 @cache
 def parts(module: str) -> list[ast.AST]:
-    """Return every node of a module."""
     return list(ast.walk(tree(module)))
 
 
@@ -104,8 +103,8 @@ def test_baselines_know_the_contract_alone() -> None:
     for module in sources("baselines"):
         names = imports(module)
         assert {package_of(name) for name in in_package(names, "harness")} <= CONTRACT, module
-        own = {package_of(name) for name in in_package(names, "baselines")}
-        assert own <= {package_of(module), "baselines._kernels"}, module
+        packages = {package_of(name) for name in in_package(names, "baselines")}
+        assert packages <= {package_of(module), "baselines._kernels"}, module
 
 
 def test_a_package_knows_those_below_it_alone() -> None:
@@ -223,7 +222,6 @@ SETS_A_PRIVATE_NAME = re.compile(r"""(setattr|patch\.object)\([^()]*["'](\w+\.)*
 
 
 def names_imported(path: Path) -> set[str]:
-    """Return the dotted names that a file imports."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

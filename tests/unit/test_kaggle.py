@@ -42,7 +42,7 @@ def test_it_is_called_as_kaggle_calls_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("submission", "told"),
+    ("submission", "words"),
     [
         (GOOD.drop(index=1), ["missing ids: 1, first bob"]),
         (lists(ann="x", bob="y", cid="z", dee="w"), ['row 4, id: "dee"']),
@@ -53,11 +53,11 @@ def test_it_is_called_as_kaggle_calls_it() -> None:
     ],
 )
 def test_participants_are_told_their_mistakes_and_nothing_of_the_solution(
-    submission: pd.DataFrame, told: list[str]
+    submission: pd.DataFrame, words: list[str]
 ) -> None:
-    with refusal(ParticipantVisibleError, *told) as found:
+    with refusal(ParticipantVisibleError, words) as caught:
         score(SOLUTION, submission, "id")
-    assert "secret" not in str(found.value)
+    assert "secret" not in str(caught.value)
 
 
 def test_that_an_item_is_true_changes_no_message() -> None:
@@ -72,9 +72,9 @@ def test_ids_that_look_like_known_ones_are_told_with_users_and_catalogue_alone(
     """A participant has the sample's users and all items; which items are true nobody says."""
     solution = lists(**{"007": "0012", "ann": "0013"})
     users = lists(**{"7": "0012", "ann\u200b": "0013"})
-    with refusal(ParticipantVisibleError, '"7" is damaged', '"007" is known (2 times)') as found:
+    with refusal(ParticipantVisibleError, '"7" is damaged', '"007" is known (2 times)') as caught:
         score(solution, users, "id")
-    assert "--" not in str(found.value)
+    assert "--" not in str(caught.value)
     with refusal(ParticipantVisibleError, "none of the ids"):
         score(solution, lists(**{"70": "0012", "bob": "0013"}), "id")
     lost = lists(**{"007": "12", "ann": "x"})
@@ -99,7 +99,7 @@ def test_items_of_so_many_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("solution", "given", "told"),
+    ("solution", "options", "message"),
     [
         (SOLUTION, {"metric": "MAP@x"}, "MAP@x"),
         (SOLUTION, {"metric": "Novelty@3"}, "training"),
@@ -113,17 +113,19 @@ def test_items_of_so_many_digits() -> None:
         (lists(ann="[a]", bob="[c]", cid=""), {}, "quotes and commas$"),
     ],
 )
-def test_hosts_are_told_theirs(solution: pd.DataFrame, given: dict[str, str], told: str) -> None:
-    with pytest.raises(HostVisibleError, match=told):
-        score(solution, GOOD, "id", **given)  # type: ignore[arg-type]
+def test_hosts_are_told_theirs(
+    solution: pd.DataFrame, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(HostVisibleError, match=message):
+        score(solution, GOOD, "id", **options)  # type: ignore[arg-type]
 
 
 def test_a_participant_is_told_what_a_participant_can_do() -> None:
     """Nobody on Kaggle has the options of a command; the columns' names can be chosen."""
     rows = {"id": ["ann", "ann", "bob", "cid"], "items": ["x", "secret1", "secret3", "z"]}
-    given = pd.DataFrame(rows | {"prediction": [0.1, 0.9, 0.5, 0.5]})
-    with refusal(ParticipantVisibleError, 'name it "score" (highest first)') as found:
-        score(SOLUTION, given, "id")
-    assert "--" not in str(found.value)
+    submission = pd.DataFrame(rows | {"prediction": [0.1, 0.9, 0.5, 0.5]})
+    with refusal(ParticipantVisibleError, 'name it "score" (highest first)') as caught:
+        score(SOLUTION, submission, "id")
+    assert "--" not in str(caught.value)
     # Ann 1/2 (one of two, at the first place), bob 1.
-    assert score(SOLUTION, given.rename(columns={"prediction": "score"}), "id") == 3 / 4
+    assert score(SOLUTION, submission.rename(columns={"prediction": "score"}), "id") == 3 / 4

@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -25,7 +26,7 @@ MENDED = {"SUB006", "SUB007", "SUB009", "SUB105", "SUB106", "SUB206", "SUB207"}
 class Exam:
     """What files are checked against and marked by; those in `warm` are read, to import all."""
 
-    def __init__(self, folder: Path, *warm: bytes) -> None:
+    def __init__(self, folder: Path, warm: Sequence[bytes]) -> None:
         (folder / "sample.csv").write_text(SAMPLE)
         (folder / "articles.csv").write_text(ITEMS)
         self.solution = of_file(pl.DataFrame({"user": list(TRUTH), "item": list(TRUTH.values())}))
@@ -40,22 +41,25 @@ class Exam:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(blocks, "SIZE", chance.choice([64, 128, 1 << 16]))
             began = time.process_time()
-            found = self._read(content)
+            examined = self._read(content)
             assert time.process_time() - began < SECONDS, f"in blocks of {blocks.SIZE}"
-        return found
+        return examined
 
     def _read(self, content: bytes) -> Examined:
         self.path.write_bytes(content)
-        found, out = examine(self.path, self.against, self.solution), self.path.with_name("out.csv")
+        examined, out = (
+            examine(self.path, self.against, self.solution),
+            self.path.with_name("out.csv"),
+        )
         try:
             fix(self.path, self.against, out)
         except HarnessError:
-            return found
-        left = examine(out, self.against).validation
-        assert not MENDED & {problem.code for problem in left.problems}
-        return found
+            return examined
+        mended = examine(out, self.against).validation
+        assert not MENDED & {problem.code for problem in mended.problems}
+        return examined
 
-    def map_at_12(self, found: Examined) -> float:
-        assert found.lists is not None
+    def map_at_12(self, examined: Examined) -> float:
+        assert examined.lists is not None
         metric = parse("MAP@12")
-        return mean(user_scores(found.lists, self.solution.judgments, [metric])[metric])
+        return mean(user_scores(examined.lists, self.solution.judgments, [metric])[metric])

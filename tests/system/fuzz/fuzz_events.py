@@ -60,11 +60,11 @@ def test_no_event_file_surprises(batch: int, files: int, tmp_path: Path) -> None
         name = "log.csv.gz" if packed else "log.csv"
         (tmp_path / name).write_bytes(gzip.compress(content, 1) if packed else content)
         with shown(f"batch {batch}, file {number}: {content!r}, minimum {minimum}"):
-            said, found = read(layout(tmp_path, name, minimum), chance)
-            if found is None:
-                assert "log.csv" in said, said
+            refused, events = read(layout(tmp_path, name, minimum), chance)
+            if events is None:
+                assert "log.csv" in refused, refused
             elif is_plain(content):
-                assert found == expected(content, minimum)
+                assert events == expected(content, minimum)
         (tmp_path / name).unlink()
 
 
@@ -85,25 +85,25 @@ def by_separator(content: bytes) -> list[tuple[str, str, int]]:
     """Return the rows that str.split makes."""
     lines = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").split("\n")
     header, *rows = [line.removesuffix("\r").split("::") for line in lines]
-    found = [dict(zip(header, row, strict=True)) for row in rows if row != [""]]
-    return sorted((row["user"], row["item"], microseconds(row["time"])) for row in found)
+    rows_by_name = [dict(zip(header, row, strict=True)) for row in rows if row != [""]]
+    return sorted((row["user"], row["item"], microseconds(row["time"])) for row in rows_by_name)
 
 
 def by_object(content: bytes, rows: list[str]) -> list[tuple[str, str, int]]:
     """Return the rows that the standard library's reader makes."""
-    found = []
+    events = []
     for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
-        one = json.loads(line, object_pairs_hook=first) if line.strip() else {}
+        record = json.loads(line, object_pairs_hook=first) if line.strip() else {}
         if rows == ["all"]:
-            found += [one | event for event in one.get("all") or ()]
+            events += [record | event for event in record.get("all") or ()]
         elif rows:
-            lists = (one.get(name) or () for name in rows)
-            found += [
-                one | dict(zip(rows, values, strict=True)) for values in zip(*lists, strict=True)
+            lists = (record.get(name) or () for name in rows)
+            events += [
+                record | dict(zip(rows, values, strict=True)) for values in zip(*lists, strict=True)
             ]
-        elif one:
-            found.append(one)
-    return sorted((text(e["user"]), text(e["item"]), microseconds(e["time"])) for e in found)
+        elif record:
+            events.append(record)
+    return sorted((text(e["user"]), text(e["item"]), microseconds(e["time"])) for e in events)
 
 
 def first(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -125,11 +125,11 @@ def test_no_file_of_another_kind_surprises(batch: int, files: int, tmp_path: Pat
         name = "log.jsonl" if of_lines else "log.dat"
         (tmp_path / name).write_bytes(content)
         with shown(f"batch {batch}, file {number}: {content!r}, rows {rows}"):
-            said, found = read(otherwise(tmp_path, name, rows), chance)
-            if found is None:
-                assert "log." in said, said
+            refused, events = read(otherwise(tmp_path, name, rows), chance)
+            if events is None:
+                assert "log." in refused, refused
             elif is_plain(content):
-                assert found == (by_object(content, rows) if of_lines else by_separator(content))
+                assert events == (by_object(content, rows) if of_lines else by_separator(content))
         (tmp_path / name).unlink()
 
 
@@ -143,14 +143,15 @@ def is_plain(content: bytes) -> bool:
     return b"\r" not in content.replace(b"\r\n", b"") and content[:2] != b"\xff\xfe"
 
 
-def read(of: Layout, chance: random.Random) -> tuple[str, list[tuple[str, str, int]] | None]:
+def read(layout: Layout, chance: random.Random) -> tuple[str, list[tuple[str, str, int]] | None]:
     """Return what is said, or all events, sorted; blocks may have any size."""
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(blocks, "SIZE", chance.choice([64, 100, 1 << 22]))
-            data = load(of)
+            data = load(layout)
     except DataError as error:
         return str(error), None
     users, items = data.user_ids.to_list(), data.item_ids.to_list()
-    columns = (getattr(data.events, name).tolist() for name in ("user", "item", "time"))
-    return "", sorted((users[u], items[i], t) for u, i, t in zip(*columns, strict=True))
+    e = data.events
+    rows = zip(e.user.tolist(), e.item.tolist(), e.time.tolist(), strict=True)
+    return "", sorted((users[u], items[i], t) for u, i, t in rows)

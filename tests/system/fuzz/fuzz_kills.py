@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,7 +123,7 @@ class Place:
         else:
             shutil.copytree(older, self.out)
 
-    def start(self, name: str, which: str, *steps: int) -> subprocess.Popen[str]:
+    def start(self, name: str, which: str, steps: Sequence[int] = ()) -> subprocess.Popen[str]:
         line = LINES[name].format(which, users=150 if which == "old" else 200).split()
         code = (LARGE if name == "buckets" else "") + (STEPS if steps else COMMAND)
         places = {
@@ -141,11 +142,11 @@ class Place:
             start_new_session=True,
         )
 
-    def finish(self, name: str, which: str, *steps: int) -> str:
-        with self.start(name, which, *steps) as child:
-            _, said = child.communicate(timeout=120)
-        assert child.returncode == 0, said
-        return said
+    def finish(self, name: str, which: str, steps: Sequence[int] = ()) -> str:
+        with self.start(name, which, steps) as child:
+            _, output = child.communicate(timeout=120)
+        assert child.returncode == 0, output
+        return output
 
 
 @pytest.fixture(scope="session")
@@ -168,33 +169,33 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.fixture(scope="session")
 def usual(place: Place) -> dict[str, Usual]:
     """Return every command undisturbed; what it wrote before, from older input, is kept aside."""
-    found = {}
+    by_command = {}
     for name in LINES:
         place.clear()
         place.finish(name, "old")  # so that all is imported
         shutil.copytree(place.out, place.folder / f"older-{name}")
         place.clear(place.folder / f"older-{name}")
         began = time.perf_counter()
-        said = place.finish(name, "new", 0, 0)
+        output = place.finish(name, "new", [0, 0])
         seconds = time.perf_counter() - began
-        found[name] = Usual(seconds, int(said.split()[-1]), contents(place.out))
-        assert found[name].contents != contents(place.folder / f"older-{name}"), name
-    return found
+        by_command[name] = Usual(seconds, int(output.split()[-1]), contents(place.out))
+        assert by_command[name].contents != contents(place.folder / f"older-{name}"), name
+    return by_command
 
 
 def contents(folder: Path) -> dict[str, object]:
     """Return what each output holds, read fully: a run's folder is one output, others are files."""
-    found: dict[str, object] = {}
+    outputs: dict[str, object] = {}
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
             continue
         if path.is_dir() and path.name != "run":
-            found |= {f"{path.name}/{name}": held for name, held in contents(path).items()}
+            outputs |= {f"{path.name}/{name}": held for name, held in contents(path).items()}
         elif path.is_dir():
-            found[path.name] = {own.name: content(own) for own in path.iterdir()}
+            outputs[path.name] = {file.name: content(file) for file in path.iterdir()}
         else:
-            found[path.name] = content(path)
-    return found
+            outputs[path.name] = content(path)
+    return outputs
 
 
 def content(path: Path) -> object:
@@ -215,7 +216,6 @@ HALF = re.compile(r"^\..*\.(part|old)$|^harness-|\.tmp\.")
 
 
 def halves(folder: Path) -> list[str]:
-    """Return the temporary names in a folder."""
     return [path.name for path in folder.rglob("*") if HALF.search(path.name)]
 
 
@@ -223,19 +223,20 @@ def kill(place: Place, name: str, usual: Usual, chance: random.Random) -> tuple[
     """Start a command and kill it; return the signal, the exit status, and what it said."""
     number = chance.choice(SIGNALS)
     steps = () if chance.random() < 0.5 else (chance.randint(1, usual.steps), int(number))
-    with place.start(name, "new", *steps) as child:
+    with place.start(name, "new", steps) as child:
         if not steps:
             time.sleep(chance.uniform(0, usual.seconds))
             child.send_signal(number)
-        _, said = child.communicate(timeout=120)
+        _, output = child.communicate(timeout=120)
     check_ended(child.pid)
-    return number, child.returncode, said
+    return number, child.returncode, output
 
 
 def check_cache(folder: Path) -> None:
     """Every entry is whole, as its own sums say."""
     parts = ("models", "trials")  # each of what they hold is an entry
-    for entry in [*folder.iterdir(), *(own for part in parts for own in folder.glob(f"{part}/*"))]:
+    entries = [path for part in parts for path in folder.glob(f"{part}/*")]
+    for entry in [*folder.iterdir(), *entries]:
         if entry.name in parts or entry.suffix in (".last", ".size"):
             continue
         if entry.suffix == ".making":  # where one is made; it is empty afterwards
@@ -248,7 +249,6 @@ def check_cache(folder: Path) -> None:
 
 
 def check_ended(group: int) -> None:
-    """No process that the command started is left."""
     for _ in range(100):
         try:
             os.killpg(group, 0)
@@ -267,16 +267,16 @@ def test_a_killed_command_leaves_whole_outputs(
     older = chance.choice([None, place.folder / f"older-{name}"])
     place.clear(older)
     before = contents(place.out)
-    wish, status, said = kill(place, name, usual[name], chance)
-    print(f"{name}, {signal.Signals(wish).name}, over {older}: {status}\n{said}")
-    found = contents(place.out)
-    for output, held in found.items():  # each is one of two
+    wish, status, printed = kill(place, name, usual[name], chance)
+    print(f"{name}, {signal.Signals(wish).name}, over {older}: {status}\n{printed}")
+    outputs = contents(place.out)
+    for output, held in outputs.items():  # each is one of two
         assert output in usual[name].contents, f"{output} is none of its outputs"
         assert held in (usual[name].contents[output], before.get(output)), f"{output} is not whole"
-    lost = before.keys() - found.keys()
+    lost = before.keys() - outputs.keys()
     assert not lost or any(half.endswith(".old") for half in halves(place.out)), lost
     if wish != signal.SIGKILL:
-        assert not re.search(r"Traceback.*\bmain\(\)", said, re.DOTALL)
+        assert not re.search(r"Traceback.*\bmain\(\)", printed, re.DOTALL)
         assert status in (0, INTERRUPTED, -wish, -signal.SIGINT)  # before, or after, all of ours
     place.finish(name, "new")
     assert contents(place.out) == usual[name].contents

@@ -32,7 +32,7 @@ COUNTED = {"SUB302", "SUB303", "SUB313", "SUB314", "SUB315", "SUB316"}
 @pytest.fixture(scope="module")
 def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
     warm = ((head + SEEDS[0]).encode() for head in HEADS.values())
-    return Exam(tmp_path_factory.mktemp("rows"), *warm)
+    return Exam(tmp_path_factory.mktemp("rows"), warm)
 
 
 def number(text: str, order: str) -> float:
@@ -54,16 +54,18 @@ def reference(text: str) -> tuple[Counter[str], dict[str, dict[float, str]] | No
     faults: Counter[str] = Counter()
     lists: dict[str, dict[float, str]] = {}
     for user in {row.split(",")[0] for row in rows}:
-        own = [(number(row.split(",")[2], order), row) for row in rows if row.split(",")[0] == user]
+        numbered = [
+            (number(row.split(",")[2], order), row) for row in rows if row.split(",")[0] == user
+        ]
         before, last, met, places = 0.0, -1.0, set(), {}
-        for nth, (value, row) in enumerate(sorted(own, key=lambda one: one[0])):
+        for nth, (value, row) in enumerate(sorted(numbered, key=lambda pair: pair[0])):
             item = row.split(",")[1]
             place = value - 1 if order == "rank" else nth
-            told = math.isfinite(value)
-            tied = nth > 0 and value == before and told
-            faults["SUB313"] += not told
+            finite = math.isfinite(value)
+            tied = nth > 0 and value == before and finite
+            faults["SUB313"] += not finite
             faults["SUB314" if order == "rank" else "SUB315"] += tied
-            faults["SUB316"] += order == "rank" and told and value > before + 1
+            faults["SUB316"] += order == "rank" and finite and value > before + 1
             faults["SUB302"] += math.isfinite(place) and place >= K > last
             faults["SUB303"] += item in met
             met.add(item)
@@ -78,19 +80,19 @@ def average_precision(places: dict[float, str], truth: list[str]) -> float:
     return apk(truth, [places.get(place, "") for place in range(K)], K)
 
 
-def check(content: bytes, found: Examined, exam: Exam) -> None:
+def check(content: bytes, examined: Examined, exam: Exam) -> None:
     text = content.decode("utf-8", "replace")
     if not SOUND.fullmatch(text):
         return
     faults, lists = reference(text)
-    told = {p.code: p.count for p in found.validation.problems if p.code in COUNTED}
-    assert told == faults
-    if lists is None or found.lists is None:
+    counts = {p.code: p.count for p in examined.validation.problems if p.code in COUNTED}
+    assert counts == faults
+    if lists is None or examined.lists is None:
         assert lists is None or max(max(p, default=0) for p in lists.values()) > K
         return
     values = [average_precision(lists.get(user, {}), truth) for user, truth in TRUTH.items()]
     expected = sum(values) / len(values)
-    assert exam.map_at_12(found) == pytest.approx(expected, rel=0, abs=1e-12)
+    assert exam.map_at_12(examined) == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize(("batch", "files"), batches(10))

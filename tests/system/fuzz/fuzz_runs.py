@@ -34,11 +34,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = small.toml(small.POPULAR, small.RANDOM | {"repeats": 2}, **sections)
     small.write(folder, {"log.csv": LOG, "config.toml": config})
     for name in ("good", "runs/other"):
-        status, said = command("run", folder / "config.toml", "--out", folder / name, seconds=120)
-        assert status == 0, said
+        run = ["run", folder / "config.toml", "--out", folder / name]
+        status, output = command(run, seconds=120)
+        assert status == 0, output
     shutil.copytree(folder / "good", folder / "runs" / "bad")
     for line in lines(folder):  # so that all is imported
-        command(*line, seconds=120)
+        command(line, seconds=120)
     return folder
 
 
@@ -130,6 +131,6 @@ def test_no_run_surprises(batch: int, files: int, folder: Path) -> None:
         done = spoil(bad, good, chance)
         line = chance.choice(lines(folder))
         with shown(f"batch {batch}, file {number}: {line}\n{done}"):
-            status, said = command(*line)
+            status, output = command(line)
             named = (str(bad), "log.csv", "[data]")  # a config may name other events
-            assert status != 2 or any(name in said for name in named), said
+            assert status != 2 or any(name in output for name in named), output

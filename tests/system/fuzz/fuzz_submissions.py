@@ -28,24 +28,24 @@ PLAIN = re.compile("[^\x00\x1a-\x1f]*")
 @pytest.fixture(scope="module")
 def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
     warm = GOOD, EXAMPLES["SUB310"], EXAMPLES["SUB011"], LONG
-    return Exam(tmp_path_factory.mktemp("exam"), *warm)
+    return Exam(tmp_path_factory.mktemp("exam"), warm)
 
 
-def check(content: bytes, found: Examined, exam: Exam) -> None:
+def check(content: bytes, examined: Examined, exam: Exam) -> None:
     packed = content.startswith((b"\x1f\x8b", b"PK"))  # its lines are not to be seen here
     physical = 100 if packed else len(re.findall(rb"\r(?!\n)|\n", content)) + 1
-    lines = [place.line for p in found.validation.problems for place in p.places]
+    lines = [place.line for p in examined.validation.problems for place in p.places]
     assert all(line is None or 1 <= line <= physical for line in lines)
     text = content.decode("utf-8", "replace")
     if not content.startswith(HEAD) or "\ufffd" in text or not PLAIN.fullmatch(text):
         return
-    told = {p.code: (p.line, p.value, p.count, p.lines) for p in found.validation.problems}
-    own = lists(text)
-    hit = any({*own.get(user, [])} & {*truth} for user, truth in TRUTH.items())
-    no_hit = {"SUB402": (None, "0 of 3", 1, 1)} if any(own.values()) and not hit else {}
-    assert told == reference(text) | no_hit
+    briefs = {p.code: (p.line, p.value, p.count, p.lines) for p in examined.validation.problems}
+    by_user = lists(text)
+    hit = any({*by_user.get(user, [])} & {*truth} for user, truth in TRUTH.items())
+    no_hit = {"SUB402": (None, "0 of 3", 1, 1)} if any(by_user.values()) and not hit else {}
+    assert briefs == reference(text) | no_hit
     expected = mean_average_precision(text, TRUTH)
-    assert exam.map_at_12(found) == pytest.approx(expected, rel=0, abs=1e-12)
+    assert exam.map_at_12(examined) == pytest.approx(expected, rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize(("batch", "files"), batches(80))

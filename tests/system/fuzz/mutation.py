@@ -34,25 +34,23 @@ def batches(percent: int) -> list[tuple[int, int]]:
 
 
 def chances(test: str, batch: int) -> random.Random:
-    """Return the randomness of one batch."""
     return random.Random(f"{test} {SEED} {batch}")  # noqa: S311 - nothing secret
 
 
-def mutated(given: bytes, chance: random.Random, tokens: Sequence[bytes] = TOKENS) -> bytes:
-    """Return bytes with one to six changes."""
-    content = bytearray(given)
+def mutated(original: bytes, chance: random.Random, tokens: Sequence[bytes] = TOKENS) -> bytes:
+    content = bytearray(original)
     for _ in range(chance.randint(1, 6)):
-        at, other = (chance.randint(0, len(content)) for _ in range(2))
-        low, high = min(at, other), max(at, other)
+        start, other = (chance.randint(0, len(content)) for _ in range(2))
+        low, high = min(start, other), max(start, other)
         match chance.choice(["flip", "cut", "double", "insert", "drop", "swap"]):
             case "flip" if content:
-                content[at - 1] ^= 1 << chance.randint(0, 7)
+                content[start - 1] ^= 1 << chance.randint(0, 7)
             case "cut":
-                content = content[:at]
+                content = content[:start]
             case "double":
-                content[at:at] = content[low:high]
+                content[start:start] = content[low:high]
             case "insert":
-                content[at:at] = chance.choice(tokens)
+                content[start:start] = chance.choice(tokens)
             case "drop":
                 del content[low : min(high, low + 12)]
             case "swap":
@@ -61,10 +59,9 @@ def mutated(given: bytes, chance: random.Random, tokens: Sequence[bytes] = TOKEN
 
 
 def swapped(content: bytearray, chance: random.Random) -> bytearray:
-    """Exchange two words."""
     parts = re.split(rb"([ ,\n])", bytes(content))
-    one, other = (chance.randrange(len(parts)) for _ in range(2))
-    parts[one], parts[other] = parts[other], parts[one]
+    first, other = (chance.randrange(len(parts)) for _ in range(2))
+    parts[first], parts[other] = parts[other], parts[first]
     return bytearray(b"".join(parts))
 
 
@@ -74,21 +71,21 @@ def shown(*what: object) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        print(*what)
+        print(what)
         raise
 
 
-def command(*line: str | Path, seconds: float = SECONDS) -> tuple[int, str]:
+def command(line: Sequence[str | Path], seconds: float = SECONDS) -> tuple[int, str]:
     """Run a command; return its exit status and all that it prints.
 
     It ends in figures or in a message, in time, and prints nothing that steers a terminal.
     """
-    said = io.StringIO()
+    output = io.StringIO()
     began = time.process_time()
-    with redirect_stdout(said), redirect_stderr(said):
+    with redirect_stdout(output), redirect_stderr(output):
         status = guarded(lambda: app([str(part) for part in line], standalone_mode=False))
     assert time.process_time() - began < seconds
-    text = said.getvalue()
+    text = output.getvalue()
     odd = {c for c in text if not c.isprintable() and c != "\n"}
     assert not odd, f"{odd!r} is printed"
     assert status in (0, 1, 2), text

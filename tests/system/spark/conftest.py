@@ -137,12 +137,12 @@ class Daemons:
         self.folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
 
-    def start(self, script: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def start(self, script: str, arguments: list[str]) -> subprocess.Popen[bytes]:
         import pyspark
 
         command = [str(Path(pyspark.__path__[0]) / "bin" / script), *arguments]
         log = self.folder / f"{len(self._processes)}.log"
-        own = {
+        settings = {
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_DAEMON_MEMORY": "512m",
             "SPARK_LOCAL_DIRS": str(self.folder),
@@ -154,7 +154,7 @@ class Daemons:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=os.environ | own,
+                env=os.environ | settings,
                 cwd=self.folder,
                 start_new_session=True,  # Ctrl-C is for the tests, which then stop it
                 preexec_fn=_with_parent,
@@ -186,33 +186,32 @@ class Cluster:
         self.workers = [self.add_worker(), self.add_worker(OTHER_HOST)]
         until("two workers", lambda: self.alive() == 2)
 
-    def _start(self, of: str, host: str, *arguments: object) -> subprocess.Popen[bytes]:
-        given = ("--host", host, *map(str, arguments))
-        return self._daemons.start("spark-class", f"org.apache.spark.deploy.{of}", *given)
+    def _start(self, role: str, host: str, *arguments: object) -> subprocess.Popen[bytes]:
+        place = ["--host", host, *map(str, arguments)]
+        return self._daemons.start("spark-class", [f"org.apache.spark.deploy.{role}", *place])
 
     def add_worker(self, host: str = LOOPBACK) -> subprocess.Popen[bytes]:
-        size = ("--cores", 1, "--memory", "1g", "--webui-port", 0)
         return self._start(
-            "worker.Worker", host, *size, "--work-dir", self._daemons.folder, self.url
-        )
+            "worker.Worker", host, "--cores", 1, "--memory", "1g", "--webui-port", 0,
+            "--work-dir", self._daemons.folder, self.url,
+        )  # fmt: skip
 
     def alive(self) -> int:
-        """Return how many workers the master knows to be there."""
         try:
             with urllib.request.urlopen(f"http://{LOOPBACK}:{self._page}/json/") as page:
-                found: int = json.load(page)["aliveworkers"]
+                alive_workers: int = json.load(page)["aliveworkers"]
         except (OSError, json.JSONDecodeError):  # the page is there before what it tells
             return 0
-        return found
+        return alive_workers
 
 
 @pytest.fixture(scope="session")
 def daemons(installed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemons]:
-    found = Daemons(tmp_path_factory.mktemp("spark"))
+    running = Daemons(tmp_path_factory.mktemp("spark"))
     try:
-        yield found
+        yield running
     finally:
-        found.stop()
+        running.stop()
 
 
 @pytest.fixture(scope="session")
@@ -266,7 +265,7 @@ def connect_server(daemons: Daemons) -> str:
     }
     options = [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
     service = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    daemons.start("spark-submit", "--master", "local[2]", *options, "--class", service)
+    daemons.start("spark-submit", ["--master", "local[2]", *options, "--class", service])
     until("the Connect server answers", lambda: answers(port))
     return f"sc://{LOOPBACK}:{port}"
 
@@ -294,10 +293,10 @@ def rows() -> tuple[pl.DataFrame, pl.DataFrame]:
         for items in (lists, true)
     )
     listed["rank"] = np.tile(np.arange(1, 13), 3_000)
-    one, other = (
-        pl.DataFrame(of).sample(fraction=1, shuffle=True, seed=7) for of in (listed, truth)
+    first, other = (
+        pl.DataFrame(side).sample(fraction=1, shuffle=True, seed=7) for side in (listed, truth)
     )
-    return one, other
+    return first, other
 
 
 def sides(spark: Any, rows: tuple[pl.DataFrame, pl.DataFrame]) -> list[Any]:

@@ -49,26 +49,26 @@ def plain(value: Any) -> Any:
     return (value.name, value.dtype, value.to_list()) if isinstance(value, pl.Series) else value
 
 
-def all_same(found: Dataset, expected: Dataset) -> None:
+def all_same(dataset: Dataset, expected: Dataset) -> None:
     for field in fields(Dataset):
-        one, other = (getattr(of, field.name) for of in (found, expected))
-        assert type(one) is type(other), field.name
-        assert plain(one) == plain(other), field.name
+        first, other = (getattr(whole, field.name) for whole in (dataset, expected))
+        assert type(first) is type(other), field.name
+        assert plain(first) == plain(other), field.name
 
 
-def datasets(found: Any) -> list[Dataset]:
+def datasets(spread: Any) -> list[Dataset]:
     """Return the data set of each bucket, opened here as workers do."""
-    read = contents(found.parts.frame.toArrow().to_batches())
-    opened = {part: found.parts.opened(part, content) for part, content in read}
+    read = contents(spread.parts.frame.toArrow().to_batches())
+    opened = {part: spread.parts.opened(part, content) for part, content in read}
     return [opened[part] for part in sorted(opened)]
 
 
 def compare(spark: Any, layout: Layout, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buckets, "bucket_count", lambda events: count)
-    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, layout) as found:
-        all_same(found.shared, local.shared)
-        for one, other in zip(datasets(found), local.datasets(), strict=True):
-            all_same(one, other)
+    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, layout) as spread:
+        all_same(spread.shared, local.shared)
+        for first, other in zip(datasets(spread), local.datasets(), strict=True):
+            all_same(first, other)
 
 
 @pytest.mark.parametrize(("name", "count"), [("demo", 7), ("demo-ponpare", 16)])
@@ -131,9 +131,9 @@ def test_parquet_in_any_order_of_rows_and_ranges(
     with buckets.prepared(layout, kept=False) as local:
         expected = list(local.datasets())
     frame.sample(fraction=1, shuffle=True, seed=2).write_parquet(tmp_path / "log.parquet")
-    with in_buckets(spark, layout) as found:
-        for one, other in zip(datasets(found), expected, strict=True):
-            all_same(one, other)
+    with in_buckets(spark, layout) as spread:
+        for first, other in zip(datasets(spread), expected, strict=True):
+            all_same(first, other)
 
 
 @pytest.mark.parametrize("name", ["many.csv", "log.parquet", "table:shop_log"])
@@ -149,16 +149,16 @@ def test_what_spark_reads_itself(
     uri = name if ":" in name else (tmp_path / name).as_uri()
     where = {"price": {"min": 3}, "user": {"not": "user7"}, "time": {"max": date(1970, 4, 1)}}
     layout, remote = (
-        table(tmp_path, events=of, where=where).layout() for of in ("log.parquet", uri)
+        table(tmp_path, events=name, where=where).layout() for name in ("log.parquet", uri)
     )
     monkeypatch.setattr(buckets, "bucket_count", lambda events: 7)
-    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as found:
-        for there, here in zip(found.shared.notes, local.shared.notes, strict=True):
+    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as spread:
+        for there, here in zip(spread.shared.notes, local.shared.notes, strict=True):
             assert there.split(":")[-1] == here.split(":")[-1]
         assert 'have 0 or less in column "label"' in there
-        assert any('with any value of column "action"' in note for note in found.shared.notes)
-        for one, other in zip(datasets(found), local.datasets(), strict=True):
-            all_same(replace(one, notes=()), replace(other, notes=()))
+        assert any('with any value of column "action"' in note for note in spread.shared.notes)
+        for first, other in zip(datasets(spread), local.datasets(), strict=True):
+            all_same(replace(first, notes=()), replace(other, notes=()))
 
 
 def test_two_tables_of_one_partition_each(
@@ -178,9 +178,9 @@ def test_two_tables_of_one_partition_each(
 
     remote = layout("table:{}")
     here = layout("{}.parquet")
-    with buckets.prepared(here, kept=False) as local, in_buckets(spark, remote) as found:
-        for one, other in zip(datasets(found), local.datasets(), strict=True):
-            all_same(replace(one, notes=()), replace(other, notes=()))
+    with buckets.prepared(here, kept=False) as local, in_buckets(spark, remote) as spread:
+        for first, other in zip(datasets(spread), local.datasets(), strict=True):
+            all_same(replace(first, notes=()), replace(other, notes=()))
 
 
 @pytest.mark.parametrize(
@@ -192,16 +192,16 @@ def test_quotes_and_lines_within_them_are_read_by_spark_as_they_are_here(
 ) -> None:
     layout = table(tmp_path, log, **data).layout()
     remote = table(tmp_path, log, events=(tmp_path / "log.csv").as_uri(), **data).layout()
-    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as found:
-        for one, other in zip(datasets(found), local.datasets(), strict=True):
-            all_same(one, other)
+    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as spread:
+        for first, other in zip(datasets(spread), local.datasets(), strict=True):
+            all_same(first, other)
 
 
 def test_attributes_that_spark_reads_are_frames_of_each_bucket(spark: Any, tmp_path: Path) -> None:
     small.write(tmp_path, {"users.csv": USERS, "items.csv": ITEMS})
     uris = {name: (tmp_path / f"{name}.csv").as_uri() for name in ("users", "items")}
-    with in_buckets(spark, table(tmp_path, **uris).layout(), 16) as found:
-        for data in datasets(found):
+    with in_buckets(spark, table(tmp_path, **uris).layout(), 16) as spread:
+        for data in datasets(spread):
             users, items = data.users_table, data.items_table
             assert isinstance(users, pl.DataFrame)
             assert isinstance(items, pl.DataFrame)
@@ -240,10 +240,10 @@ def test_the_error_of_a_file_is_the_local_one(spark: Any, tmp_path: Path) -> Non
     layout = table(tmp_path, LOG + "bob,,2020-01-04,1\n").layout()
     with pytest.raises(DataError) as local, buckets.prepared(layout, kept=False):
         pass
-    with pytest.raises(DataError) as found, in_buckets(spark, layout):
+    with pytest.raises(DataError) as caught, in_buckets(spark, layout):
         pass
-    assert str(found.value) == str(local.value)
-    assert 'line 8, column "item"' in str(found.value)
+    assert str(caught.value) == str(local.value)
+    assert 'line 8, column "item"' in str(caught.value)
 
 
 def test_a_line_with_too_few_fields_is_told(spark: Any, tmp_path: Path) -> None:
@@ -257,8 +257,8 @@ def test_float_ids_are_refused(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
     pl.DataFrame({"user": [1.0], "item": ["a"], "time": ["2020-01-01"]}).write_parquet(path)
     name = path.as_uri()
-    told = refusal(DataError, name, 'column "user" holds floats', "Int64")
-    with told, in_buckets(spark, table(tmp_path, events=name).layout()):
+    refused = refusal(DataError, name, 'column "user" holds floats', "Int64")
+    with refused, in_buckets(spark, table(tmp_path, events=name).layout()):
         pass
 
 
@@ -266,7 +266,7 @@ def test_an_id_of_two_rows_of_a_users_table_is_told(spark: Any, tmp_path: Path) 
     small.write(tmp_path, {"users.csv": USERS + "ann,32\n"})
     name = (tmp_path / "users.csv").as_uri()
     words = name, 'column "user": the id "ann" is in more than one row'
-    with refusal(DataError, *words), in_buckets(spark, table(tmp_path, users=name).layout(), 7):
+    with refusal(DataError, words), in_buckets(spark, table(tmp_path, users=name).layout(), 7):
         pass
 
 
@@ -282,9 +282,9 @@ def test_an_item_that_was_not_there_when_items_were_told_is_seen(
     spark: Any, tmp_path: Path
 ) -> None:
     """A part that is lost is read again, and its table may have changed meanwhile."""
-    with in_buckets(spark, table(tmp_path).layout(), 1) as found:
-        ((part, content),) = contents(found.parts.frame.toArrow().to_batches())
-        data = found.parts.opened(part, content | {"items": pl.Series(["a", "b", "d"])})
+    with in_buckets(spark, table(tmp_path).layout(), 1) as spread:
+        ((part, content),) = contents(spread.parts.frame.toArrow().to_batches())
+        data = spread.parts.opened(part, content | {"items": pl.Series(["a", "b", "d"])})
         with refusal(DataError, "so a table has changed; run the command again"):
             _ = data.events.item
 
@@ -305,8 +305,8 @@ def colons(folder: Path) -> dict[str, Any]:
 
 
 def patterns(folder: Path) -> dict[str, Any]:
-    for at, part in enumerate(frame().iter_slices(50)):
-        part.write_csv(folder / f"log-{at}.csv")
+    for n, part in enumerate(frame().iter_slices(50)):
+        part.write_csv(folder / f"log-{n}.csv")
     return {"events": "log-*.csv"}
 
 
@@ -339,16 +339,16 @@ def test_buckets_are_those_of_the_local_engine(
     frame().write_csv(tmp_path / "all.csv")
     layout = small.config(tmp_path, log=THREE, data=write(tmp_path)).layout()
     plain = small.config(tmp_path, log=THREE).layout()
-    with buckets.prepared(plain, kept=False) as expected, in_buckets(spark, layout) as found:
-        for one, other in zip(datasets(found), expected.datasets(), strict=True):
-            all_same(one, other)
+    with buckets.prepared(plain, kept=False) as expected, in_buckets(spark, layout) as spread:
+        for first, other in zip(datasets(spread), expected.datasets(), strict=True):
+            all_same(first, other)
 
 
 def test_lists_are_read_from_files_that_workers_see(spark: Any, tmp_path: Path) -> None:
     for data in ({"events": "file:///x.jsonl"}, {"events": "table:x", "rows": "a"}):
         layout = small.config(tmp_path, data=data).layout()
-        told = refusal(UsageError, data["events"], "every worker must see the file")
-        with told, in_buckets(spark, layout, 1):
+        refused = refusal(UsageError, data["events"], "every worker must see the file")
+        with refused, in_buckets(spark, layout, 1):
             pass
 
 
@@ -361,9 +361,9 @@ def test_remote_text_with_a_long_separator(
     data = {"separator": "::", "encoding": "latin-1"}
     remote = data | {"events": (tmp_path / "log.dat").as_uri()}
     local = data | {"events": "log.dat"}
-    one, other = (small.config(tmp_path, data=of).layout() for of in (local, remote))
-    with in_buckets(spark, one) as here, in_buckets(spark, other) as there:
-        (found,), (expected,) = datasets(there), datasets(here)
-        assert found.user_ids.to_list() == ['"é']
-        assert found.item_ids.to_list() == ["a", "b:c"]
-        all_same(found, expected)
+    first, other = (small.config(tmp_path, data=keys).layout() for keys in (local, remote))
+    with in_buckets(spark, first) as here, in_buckets(spark, other) as there:
+        (spread,), (expected,) = datasets(there), datasets(here)
+        assert spread.user_ids.to_list() == ['"é']
+        assert spread.item_ids.to_list() == ["a", "b:c"]
+        all_same(spread, expected)

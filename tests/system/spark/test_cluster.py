@@ -40,7 +40,7 @@ def settings(folder: Path) -> Config:
     metrics = ["MAP@12", "NDCG@12", "Coverage@12", "Novelty@12"]
     evaluation = {"k": 12, "metrics": metrics}
     models = small.MODELS[1:4]  # one of them at random
-    return small.config_of(folder, *models, data=data, split=SPLIT, evaluation=evaluation)
+    return small.config_of(folder, models=models, data=data, split=SPLIT, evaluation=evaluation)
 
 
 def frames(folder: Path) -> dict[str, pl.DataFrame]:
@@ -49,30 +49,30 @@ def frames(folder: Path) -> dict[str, pl.DataFrame]:
     for name in TABLES:
         path = folder / name
         if path.exists():
-            found = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
-            keys = [key for key in ("model", "repeat", "user") if key in found.columns]
-            read[name] = found.sort(keys).select(sorted(found.columns))
+            table = pl.read_parquet(path / "*.parquet" if path.is_dir() else path)
+            keys = [key for key in ("model", "repeat", "user") if key in table.columns]
+            read[name] = table.sort(keys).select(sorted(table.columns))
     return read
 
 
 def same_tables(there: Path, here: Path) -> None:
     """Check that the workers wrote the rows of the run without Spark, once each."""
-    found = frames(there)
-    assert {*found} == {*TABLES}
-    lists = found[RECOMMENDATIONS]
+    tables = frames(there)
+    assert {*tables} == {*TABLES}
+    lists = tables[RECOMMENDATIONS]
     assert lists.select("user", "model", "repeat").is_unique().all()
     for name, rows in frames(here).items():
-        assert found[name].equals(rows), name
+        assert tables[name].equals(rows), name
 
 
 @pytest.fixture
 def local(tmp_path: Path) -> Any:
     """Return what runs a config without Spark, into the folder local, and returns its record."""
 
-    def ran(given: Config) -> Any:
-        found = run_locally(given)
-        found.write(tmp_path / "local")
-        return timeless(found.to_dict())
+    def ran(settings: Config) -> Any:
+        result = run_locally(settings)
+        result.write(tmp_path / "local")
+        return timeless(result.to_dict())
 
     return ran
 
@@ -81,18 +81,18 @@ def test_a_run_is_that_without_spark(
     on_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Any
 ) -> None:
     monkeypatch.setattr(reading, "PIECE_ROWS", 5_000)  # several ranges of a file
-    given = settings(tmp_path)
-    expected = local(given)
-    found = run(given, tmp_path / "run", buckets=7)
-    assert timeless(found.to_dict()) == expected
+    config = settings(tmp_path)
+    expected = local(config)
+    result = run(config, tmp_path / "run", buckets=7)
+    assert timeless(result.to_dict()) == expected
     same_tables(tmp_path / "run", tmp_path / "local")
 
 
 def test_by_connect(connect_server: str, tmp_path: Path, local: Any) -> None:
-    given = settings(tmp_path)
-    expected = local(given)
-    found = run(given, tmp_path / "run", remote=connect_server, buckets=7)
-    assert timeless(found.to_dict()) == expected
+    config = settings(tmp_path)
+    expected = local(config)
+    result = run(config, tmp_path / "run", remote=connect_server, buckets=7)
+    assert timeless(result.to_dict()) == expected
     same_tables(tmp_path / "run", tmp_path / "local")
 
 
@@ -101,9 +101,8 @@ SOME = [small.POPULAR, {**small.RANDOM, "repeats": 3}, *small.MODELS[3:6:2]]
 
 
 def large(folder: Path) -> Config:
-    """Return some models on a log of several tasks."""
     many(4, 100_000).write_parquet(folder / "log.parquet", row_group_size=10_000)
-    return small.config_of(folder, *SOME, data={"events": "log.parquet"}, split=SPLIT)
+    return small.config_of(folder, models=SOME, data={"events": "log.parquet"}, split=SPLIT)
 
 
 def at_work(spark: Any) -> Callable[[], bool]:
@@ -144,17 +143,17 @@ def test_a_worker_that_is_killed_changes_nothing(
     on_cluster: Any, cluster: Cluster, tmp_path: Path, local: Any, moment: str
 ) -> None:
     """As soon as some tasks of a stage are done, or when its tables are being written."""
-    given = large(tmp_path)
-    expected = local(given)
+    settings = large(tmp_path)
+    expected = local(settings)
     due = at_work(on_cluster) if moment == "at work" else partial(writing, tmp_path)
     killed = threading.Thread(target=kill_when, args=(due, cluster.workers[0]), daemon=True)
     killed.start()
-    found = run(given, tmp_path / "run", buckets=8)
+    result = run(settings, tmp_path / "run", buckets=8)
     killed.join(60)
     assert not killed.is_alive(), "the run ended before the worker was killed"
     cluster.workers[0] = cluster.add_worker()
     until("two workers again", lambda: cluster.alive() == 2)
-    assert timeless(found.to_dict()) == expected
+    assert timeless(result.to_dict()) == expected
     same_tables(tmp_path / "run", tmp_path / "local")
 
 
@@ -196,10 +195,10 @@ def test_tasks_that_are_run_twice_change_nothing(
 ) -> None:
     small.write(tmp_path, {"late.py": LATE})
     late = {"name": "late", "use": "late:Late", "params": {"second": str(tmp_path / "second")}}
-    given = small.config(tmp_path, *SOME, late, log=small.MANY)
-    expected = local(given)
-    found = run(given, tmp_path / "run", buckets=8)
-    assert timeless(found.to_dict()) == expected
+    settings = small.config(tmp_path, models=[*SOME, late], log=small.MANY)
+    expected = local(settings)
+    result = run(settings, tmp_path / "run", buckets=8)
+    assert timeless(result.to_dict()) == expected
     same_tables(tmp_path / "run", tmp_path / "local")
     assert twice()
 
@@ -208,10 +207,11 @@ ASKED = ["MAP@12", "NDCG@12", "Recall@5", "MRR", "TotalRecall@12"]
 
 
 def test_evaluate_has_the_bits_of_a_local_call_by_connect(connected: Any, rows: Any) -> None:
-    expected = harness.evaluate(*rows, ASKED)
-    found = evaluate(*sides(connected, rows), ASKED)
-    assert found.to_dict() == expected.to_dict()
-    of_users = harness.evaluate(*rows, ASKED[:3], per_user=True)
+    lists, truth = rows
+    expected = harness.evaluate(lists, truth, ASKED)
+    result = evaluate(*sides(connected, rows), ASKED)
+    assert result.to_dict() == expected.to_dict()
+    of_users = harness.evaluate(lists, truth, ASKED[:3], per_user=True)
     values = evaluate(*sides(connected, rows), ASKED[:3], per_user=True).toArrow()
     seen = pl.DataFrame(values).sort("user")
     assert seen["user"].to_list() == of_users.index.tolist()

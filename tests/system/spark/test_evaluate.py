@@ -48,31 +48,31 @@ def frame(spark: Any, rows: Frame, partitions: int = 3, types: str | None = None
 
 def test_a_mean_is_rounded_once(spark: Any) -> None:
     """One user scores 1, and 3,999 score 2^−54, of which nothing is left where it is added to 1."""
-    own = {"user": [f"u{n}" for n in range(4000)], "item": ["a"] * 4000}
-    lists = own | {"rank": [1] * 4000}
-    truth = own | {"grade": [1.0] + [2.0**-54] * 3999}
-    found = evaluate(frame(spark, lists), frame(spark, truth), "pFound@1")
-    assert found["pFound@1"] == (1 + 3999 / 2**54) / 4000
+    pairs = {"user": [f"u{n}" for n in range(4000)], "item": ["a"] * 4000}
+    lists = pairs | {"rank": [1] * 4000}
+    truth = pairs | {"grade": [1.0] + [2.0**-54] * 3999}
+    result = evaluate(frame(spark, lists), frame(spark, truth), "pFound@1")
+    assert result["pFound@1"] == (1 + 3999 / 2**54) / 4000
 
 
 def test_users_outside_the_truth_are_left_out_and_told(spark: Any) -> None:
     truth = {"user": ["bob"], "item": ["c"]}
-    with pytest.warns(UserWarning, match="left out: 3 rows of 1 user .* such as 'ann'") as said:
-        found = evaluate(frame(spark, LISTS), frame(spark, truth), "MRR")
-    assert [one.filename for one in said if one.category is UserWarning] == [__file__]
-    assert (found["MRR"], found.attrs["rows_outside"]) == (1 / 2, 3)
+    with pytest.warns(UserWarning, match="left out: 3 rows of 1 user .* such as 'ann'") as caught:
+        result = evaluate(frame(spark, LISTS), frame(spark, truth), "MRR")
+    assert [warning.filename for warning in caught if warning.category is UserWarning] == [__file__]
+    assert (result["MRR"], result.attrs["rows_outside"]) == (1 / 2, 3)
 
 
 def test_the_truth_may_have_names_of_its_own(spark: Any) -> None:
     truth = {"customer": TRUTH["user"], "article": TRUTH["item"]}
     names = {"truth_user": "customer", "truth_item": "article"}
-    both = frame(spark, LISTS), frame(spark, truth)
-    assert evaluate(*both, "MRR", **names)["MRR"] == (1 + 1 / 2) / 2
-    found = evaluate(*both, ["Recall@1", "MRR"], **names, per_user=True)
-    assert found.columns == ["customer", "Recall@1", "MRR"]
-    assert sorted(map(tuple, found.collect())) == [("ann", 1 / 2, 1.0), ("bob", 0.0, 1 / 2)]
+    lists, true = frame(spark, LISTS), frame(spark, truth)
+    assert evaluate(lists, true, "MRR", **names)["MRR"] == (1 + 1 / 2) / 2
+    result = evaluate(lists, true, ["Recall@1", "MRR"], **names, per_user=True)
+    assert result.columns == ["customer", "Recall@1", "MRR"]
+    assert sorted(map(tuple, result.collect())) == [("ann", 1 / 2, 1.0), ("bob", 0.0, 1 / 2)]
     with pytest.raises(HarnessError, match='truth_user="…"'):
-        evaluate(*both, "MRR")
+        evaluate(lists, true, "MRR")
 
 
 def test_a_column_that_is_not_used_may_have_any_type(spark: Any) -> None:
@@ -95,19 +95,19 @@ def test_whole_numbers_of_any_width_are_the_same_ids(spark: Any) -> None:
 
 def test_metrics_beyond_accuracy(spark: Any) -> None:
     tables = LISTS, TRUTH, TRAIN, KINDS
-    *sides, train, kinds = (frame(spark, table) for table in tables)
-    found = evaluate(*sides, BEYOND, train=train, attributes=kinds)
-    *sides, train, kinds = map(pl.DataFrame, tables)
-    expected = harness.evaluate(*sides, BEYOND, train=train, attributes=kinds)
-    assert found.to_dict() == expected.to_dict()
-    assert found.attrs == expected.attrs
+    lists, truth, train, kinds = (frame(spark, table) for table in tables)
+    result = evaluate(lists, truth, BEYOND, train=train, attributes=kinds)
+    lists, truth, train, kinds = map(pl.DataFrame, tables)
+    expected = harness.evaluate(lists, truth, BEYOND, train=train, attributes=kinds)
+    assert result.to_dict() == expected.to_dict()
+    assert result.attrs == expected.attrs
 
 
 def test_candidates(spark: Any) -> None:
-    sides = frame(spark, LISTS), frame(spark, TRUTH)
-    found = evaluate(*sides, ["Coverage@1", "Coverage@3"], candidates=["a", "b", "z", "q"])
-    assert found.to_dict() == {"Coverage@1": 1 / 4, "Coverage@3": 2 / 4}  # a; a and b
-    assert found.attrs["items_no_candidates"] == 3  # x, y and c
+    lists, truth = frame(spark, LISTS), frame(spark, TRUTH)
+    result = evaluate(lists, truth, ["Coverage@1", "Coverage@3"], candidates=["a", "b", "z", "q"])
+    assert result.to_dict() == {"Coverage@1": 1 / 4, "Coverage@3": 2 / 4}  # a; a and b
+    assert result.attrs["items_no_candidates"] == 3  # x, y and c
 
 
 ids = st.sampled_from(["a", "b", "c", "dd", "é", "10", "9"])
@@ -119,12 +119,14 @@ def evaluations(draw: st.DrawFn) -> tuple[Frame, Frame]:
     """Draw lists with ranks or scores, a truth with grades or without, of ids of either kind."""
     users, items = draw(st.sampled_from([(ids, ids), (numbers, ids), (ids, numbers)]))
     pairs = draw(st.lists(st.tuples(users, items), min_size=1, max_size=25, unique=True))
-    of = [user for user, _ in pairs]
+    users_of_pairs = [user for user, _ in pairs]
     if draw(st.booleans()):
-        order = {"rank": [of[: at + 1].count(user) for at, user in enumerate(of)]}
+        order = {
+            "rank": [users_of_pairs[: n + 1].count(user) for n, user in enumerate(users_of_pairs)]
+        }
     else:
         order = {"score": [draw(st.integers(-3, 3)) / 8 for _ in pairs]}
-    lists = {"user": of, "item": [i for _, i in pairs], **order}
+    lists = {"user": users_of_pairs, "item": [i for _, i in pairs], **order}
     drawn = draw(st.dictionaries(st.tuples(users, items), st.integers(1, 3), max_size=20))
     true = drawn | {pairs[0]: 1}  # lists and truth speak of the same ids
     truth: dict[str, Any] = {"user": [u for u, _ in true], "item": [i for _, i in true]}
@@ -144,11 +146,13 @@ def test_the_bits_of_a_local_call(spark: Any, drawn: Any, partitions: int, shuff
         values = harness.evaluate(
             pl.DataFrame(lists), pl.DataFrame(truth), asked[:4], per_user=True
         )
-        sides = [frame(spark, in_another_order(of, shuffled), partitions) for of in (lists, truth)]
-        found = evaluate(*sides, asked)
-        of_users = evaluate(*sides, asked[:4], per_user=True).collect()
-    assert found.to_dict() == expected.to_dict()
-    assert found.attrs == expected.attrs
+        listed, true = [
+            frame(spark, in_another_order(side, shuffled), partitions) for side in (lists, truth)
+        ]
+        result = evaluate(listed, true, asked)
+        of_users = evaluate(listed, true, asked[:4], per_user=True).collect()
+    assert result.to_dict() == expected.to_dict()
+    assert result.attrs == expected.attrs
     rows = {row["user"]: list(row)[1:] for row in of_users}
     assert rows == {
         user: list(row) for user, row in zip(values.index, values.to_numpy(), strict=True)
@@ -156,9 +160,9 @@ def test_the_bits_of_a_local_call(spark: Any, drawn: Any, partitions: int, shuff
 
 
 def in_another_order(rows: Frame, shuffled: Any) -> Frame:
-    lines = list(zip(*rows.values(), strict=True))
-    shuffled.shuffle(lines)
-    return dict(zip(rows, map(list, zip(*lines, strict=True)), strict=True))
+    order = list(range(len(next(iter(rows.values())))))
+    shuffled.shuffle(order)
+    return {name: [values[n] for n in order] for name, values in rows.items()}
 
 
 ONE: Frame = {"user": ["ann"], "item": ["x"], "rank": [1]}
@@ -225,9 +229,9 @@ def test_items_that_are_true_for_others_are_known(spark: Any) -> None:
 
 
 def test_another_python(spark: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = "{}.{}".format(*sys.version_info)
+    version = "{}.{}".format(*sys.version_info)
     monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.9")
-    with refusal(UsageError, f"a worker runs Python {own}, the driver Python 3.9"):
+    with refusal(UsageError, f"a worker runs Python {version}, the driver Python 3.9"):
         evaluate(*sides(spark, rows), "MRR")
 
 
@@ -251,9 +255,10 @@ def test_mllib_finds_the_same_map(spark: Any, rows: Any) -> None:
         for frame in rows
     )
     pairs = lists.join(truth, on="user").select("item", "item_right").rows()
-    given = spark.sparkContext.parallelize(pairs, 2)
-    found = evaluate(*sides(spark, rows), "MAP(divisor=trec)@12")
-    theirs = RankingMetrics(given)
-    assert found.iloc[0] == exactly(theirs.meanAveragePrecision)
-    by_tool = harness.conventions(*rows, 5)["MAP@5"]["spark"]
+    rdd = spark.sparkContext.parallelize(pairs, 2)
+    result = evaluate(*sides(spark, rows), "MAP(divisor=trec)@12")
+    theirs = RankingMetrics(rdd)
+    assert result.iloc[0] == exactly(theirs.meanAveragePrecision)
+    recommendations, true = rows
+    by_tool = harness.conventions(recommendations, true, 5)["MAP@5"]["spark"]
     assert by_tool == exactly(theirs.meanAveragePrecisionAt(5))

@@ -35,25 +35,25 @@ def parts(spark: Any, count: int, partitions: int = 3) -> SparkParts[int]:
 
 @pytest.mark.parametrize(("count", "partitions"), [(5, 3), (20, 1)])
 def test_the_total_is_the_sum_over_all_parts(spark: Any, count: int, partitions: int) -> None:
-    found = parts(spark, count, partitions)
-    total = found.total(lambda n: {"n": np.array([n]), n % 2: {"one": np.array([1])}})
+    squares_of = parts(spark, count, partitions)
+    total = squares_of.total(lambda n: {"n": np.array([n]), n % 2: {"one": np.array([1])}})
     assert total["n"].tolist() == [count * (count - 1) // 2]
     assert total[0]["one"].tolist() == [(count + 1) // 2]
-    found.frame.unpersist()
+    squares_of.frame.unpersist()
 
 
 def test_what_workers_make_of_parts_is_kept_for_the_next_pass(spark: Any) -> None:
-    found = parts(spark, 4, 20)
-    squares = found.kept(
+    spread = parts(spark, 4, 20)
+    squares = spread.kept(
         lambda n: {"square": np.array([n * n])}, lambda part, content: int(content["square"][0])
     )
     assert squares.total(lambda n: {"n": np.array([n])})["n"].tolist() == [0 + 1 + 4 + 9]
     squares.frame.unpersist()
-    found.frame.unpersist()
+    spread.frame.unpersist()
 
 
 def frame_of(n: int) -> pl.DataFrame:
-    items = pl.Series([["a", "b"][:at] for at in range(n)], dtype=pl.List(pl.String))
+    items = pl.Series([["a", "b"][:width] for width in range(n)], dtype=pl.List(pl.String))
     columns = {"value": [n / 2] * n, "user": [f"u{n}"] * n, "items": items, "more": [0] * n}
     return pl.DataFrame(columns)
 
@@ -61,15 +61,15 @@ def frame_of(n: int) -> pl.DataFrame:
 @pytest.mark.parametrize("by_spark", [False, True])
 def test_rows_are_written_as_parquet(spark: Any, tmp_path: Path, by_spark: bool) -> None:
     """Where workers see files they write these; anywhere else Spark writes."""
-    found, path = parts(spark, 3), tmp_path / "my rows"
+    spread, path = parts(spark, 3), tmp_path / "my rows"
     schema = {"user": pa.string(), "value": pa.float64(), "items": pa.list_(pa.string())}
     place = tmp_path if by_spark else tmp_path.as_uri()
-    found.write(str(place), {"my rows": pa.schema(schema)}, lambda _, n: frame_of(n))
+    spread.write(str(place), {"my rows": pa.schema(schema)}, lambda _, n: frame_of(n))
     assert (path / "_SUCCESS").exists() == by_spark
     rows = pl.concat([pl.read_parquet(file) for file in path.glob("*.parquet")])
     assert rows.columns == ["user", "value", "items"]
     assert sorted(rows.rows()) == [("u1", 0.5, []), ("u2", 1.0, []), ("u2", 1.0, ["a"])]
-    found.frame.unpersist()
+    spread.frame.unpersist()
 
 
 def failing(folder: Path, n: int, content: Any = None) -> Any:
@@ -80,15 +80,15 @@ def failing(folder: Path, n: int, content: Any = None) -> Any:
 def test_an_error_of_ours_reaches_the_driver_and_is_not_tried_again(
     spark: Any, tmp_path: Path
 ) -> None:
-    found, work = parts(spark, 1, 1), partial(failing, tmp_path)
-    broken: SparkParts[int] = SparkParts(found.frame, work, found.count)
+    spread, work = parts(spark, 1, 1), partial(failing, tmp_path)
+    broken: SparkParts[int] = SparkParts(spread.frame, work, spread.count)
     calls = (
-        lambda: found.total(work),
-        lambda: found.kept(work, number),
+        lambda: spread.total(work),
+        lambda: spread.kept(work, number),
         lambda: broken.total(lambda n: {}),
     )
     for count, call in enumerate(calls, 1):
         with pytest.raises(DataError, match=r"^log\.csv: line 3$"):
             call()
         assert len(list(tmp_path.iterdir())) == count
-    found.frame.unpersist()
+    spread.frame.unpersist()

@@ -62,7 +62,9 @@ def test_codes_run_on_over_the_parts_of_a_task(
         read = list(reading.read_pieces(layout, keys, 0, pieces))
         sent = sum(len(content["users"]) for _, content in contents(read, []))
         assert sent == 300  # each user once
-        found = contents(gathered(layout, keys, {}, iter(read)), [])
-        buckets.append({bucket: bytes(pack(content)) for bucket, content in found if bucket >= 0})
+        gathered_rows = contents(gathered(layout, keys, {}, iter(read)), [])
+        buckets.append(
+            {bucket: bytes(pack(content)) for bucket, content in gathered_rows if bucket >= 0}
+        )
     assert len(buckets[0]) == 3
     assert buckets[0] == buckets[1]

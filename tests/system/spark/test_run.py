@@ -41,8 +41,8 @@ class Rarest(OneOrder, FromSums):
 )
 def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name: str) -> None:
     settings = small.many(tmp_path, **{"compare": QUICK} | CONFIGS[name])
-    found = run(settings, tmp_path / "run", buckets=3)
-    assert timeless(found.to_dict()) == timeless(run_locally(settings).to_dict())
+    result = run(settings, tmp_path / "run", buckets=3)
+    assert timeless(result.to_dict()) == timeless(run_locally(settings).to_dict())
 
 
 def test_the_folder_holds_what_other_commands_read(spark: Any, tmp_path: Path) -> None:
@@ -54,21 +54,21 @@ def test_the_folder_holds_what_other_commands_read(spark: Any, tmp_path: Path) -
     run(settings, there, buckets=7)
     run_locally(settings).write(here)
     assert {path.name for path in there.iterdir()} == {*FILES, *TABLES}
-    one, other = (read(folder) for folder in (there, here))
-    assert one.user_ids.equals(other.user_ids)
-    assert one.users.equals(other.users)
+    first, other = (read(folder) for folder in (there, here))
+    assert first.user_ids.equals(other.user_ids)
+    assert first.users.equals(other.users)
     record, expected = (json.loads((f / "result.json").read_text()) for f in (there, here))
     assert timeless(record) == timeless(expected)
-    found, local = (timeless(compare(f).to_dict() | {"models": ()}) for f in (there, here))
-    assert found == local
+    compared, local = (timeless(compare(f).to_dict() | {"models": ()}) for f in (there, here))
+    assert compared == local
     assert compare(there, here).comparison == compare(here).comparison  # equal scores, one model
 
 
 def test_a_model_beside_the_config_travels(spark: Any, tmp_path: Path) -> None:
     small.write(tmp_path, {"rare.py": COUNTS})
     settings = small.config(tmp_path, POPULAR, {"name": "rare", "use": "rare:Rarest"})
-    found = run(settings, tmp_path / "run", buckets=2)
-    assert timeless(found.to_dict()) == timeless(run_locally(settings).to_dict())
+    result = run(settings, tmp_path / "run", buckets=2)
+    assert timeless(result.to_dict()) == timeless(run_locally(settings).to_dict())
 
 
 def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> None:
@@ -76,16 +76,16 @@ def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> 
     broken += "    def recommend(self, users, k, draws, exclude=None):\n        return 1 / 0\n"
     small.write(tmp_path, {"rare.py": broken})
     settings = small.config(tmp_path, {"name": "rare", "use": "rare:Rarest"})
-    told = refusal(RecommenderError, 'model "rare" raised in recommend', "ZeroDivisionError")
-    with told as caught:
+    refused = refusal(RecommenderError, 'model "rare" raised in recommend', "ZeroDivisionError")
+    with refused as caught:
         run(settings, tmp_path / "run", buckets=2)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run").exists()
 
 
 def test_held_out_rows_in_doubt_are_refused_as_they_are_here(spark: Any, tmp_path: Path) -> None:
-    given = {"strategy": "given", "valid": "log.parquet"}
-    settings = small.config(tmp_path, log=small.MANY, split=given)
+    split = {"strategy": "given", "valid": "log.parquet"}
+    settings = small.config(tmp_path, log=small.MANY, split=split)
     pl.read_csv(small.MANY.encode()).write_parquet(tmp_path / "log.parquet")
     with refusal(DataError, 'column "stars" holds 0 or less in') as here:
         run_locally(settings)
@@ -106,10 +106,10 @@ def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "far" / "run-1" / table, tmp_path / "run" / table)
     assert len(read(tmp_path / "run").table("per_user.parquet")) == 3
     # That tables are there already is told before anything is read.
-    given = small.config(tmp_path)
+    settings = small.config(tmp_path)
     (tmp_path / "log.csv").unlink()
     with refusal(UsageError, "--tables", "per_user.parquet already exists", "another place"):
-        run(given, tmp_path / "other", tables=place)
+        run(settings, tmp_path / "other", tables=place)
 
 
 def test_lists_may_be_left_out(spark: Any, tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_lists_may_be_left_out(spark: Any, tmp_path: Path) -> None:
 
 
 def test_models_that_cannot_run_are_told_before_anything_is_read(tmp_path: Path) -> None:
-    given = small.config(tmp_path, POPULAR, {"name": "all", "use": "baselines.ease:EASE"})
+    settings = small.config(tmp_path, POPULAR, {"name": "all", "use": "baselines.ease:EASE"})
     (tmp_path / "log.csv").unlink()
     with refusal(UsageError, "1 model learns from all events at once: all", "learn in parts"):
-        run(given, tmp_path / "run", master="no master")
+        run(settings, tmp_path / "run", master="no master")
 
 
 def test_tables_that_are_not_seen_here_are_told(
@@ -154,7 +154,7 @@ IN_MEMORY = "; or run without Spark (--memory sets how much memory to use)"
 
 
 @pytest.mark.parametrize(
-    ("sections", "told"),
+    ("sections", "message"),
     [
         (TIME, f"folds, but {ONE_SET}set folds = 1, which is the last fold{IN_MEMORY}"),
         (GIVEN, f"{ONE_SET}name one file as valid, and one in [data] events{IN_MEMORY}"),
@@ -165,9 +165,9 @@ IN_MEMORY = "; or run without Spark (--memory sets how much memory to use)"
     ],
 )
 def test_folds_are_refused_with_what_names_one(
-    tmp_path: Path, sections: dict[str, Any], told: str
+    tmp_path: Path, sections: dict[str, Any], message: str
 ) -> None:
     """What Spark alone can read is not sent back to one machine."""
-    with refusal(UsageError, "config: [split] ", told) as caught:
+    with refusal(UsageError, "config: [split] ", message) as caught:
         run(small.config(tmp_path, **sections), tmp_path / "run")
-    assert str(caught.value).endswith(told)
+    assert str(caught.value).endswith(message)

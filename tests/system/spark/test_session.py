@@ -21,19 +21,21 @@ pytestmark = NOISE
 
 
 def refused(words: list[str], master: str | None = None, remote: str | None = None) -> None:
-    with refusal(UsageError, *words), session(master, remote):
+    with refusal(UsageError, words), session(master, remote):
         pass
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("module", "words"),
     [
         (session_.PackageNotFoundError, 'none is installed: pip install "pyspark[connect]>=4.0"'),
         (["3.5.6"], "Spark needs PySpark 4.0 or later; 3.5.6 is installed"),
     ],
 )
-def test_pyspark_is_missing_or_old(found: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_, "version", Mock(side_effect=found))
+def test_pyspark_is_missing_or_old(
+    module: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_, "version", Mock(side_effect=module))
     refused([words])
 
 
@@ -56,14 +58,16 @@ def test_java_does_not_start_spark(no_session: None, here: Path, java: bool) -> 
     for name in ("bash", "dirname", "sh", "basename", "ps"):
         (here / name).symlink_to(shutil.which(name) or "/bin/sh")
     path = os.environ["PATH"] if java else str(here)
-    said = opened_anew("host:7077" if java else "local", "pass", PATH=path).stderr.splitlines()[-1]
+    output = opened_anew("host:7077" if java else "local", "pass", PATH=path).stderr.splitlines()[
+        -1
+    ]
     for words in (
         "Java did not start Spark",
         "spark://host:7077",
         "Java 17 or later",
         "openjdk-17",
     ):
-        assert words in said
+        assert words in output
 
 
 def test_nothing_answers(no_session: None) -> None:
@@ -145,6 +149,6 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("said", SAID)
-def test_words_of_spark(said: str) -> None:
-    assert SAID[said] in explained(said)
+@pytest.mark.parametrize("text", SAID)
+def test_words_of_spark(text: str) -> None:
+    assert SAID[text] in explained(text)

@@ -11,17 +11,20 @@ from conftest import ROOT
 from pages.baselines import page
 
 MODULES = sorted(
-    found.name
-    for found in pkgutil.iter_modules([str(ROOT / "baselines")])
-    if not found.name.startswith("_")
+    entry.name
+    for entry in pkgutil.iter_modules([str(ROOT / "baselines")])
+    if not entry.name.startswith("_")
 )
 
 
 def class_of(module: str) -> Any:
-    """Return the one class that a baseline's file is there for."""
-    found = importlib.import_module(f"baselines.{module}")
-    own = [c for c in vars(found).values() if inspect.isclass(c) and c.__module__ == found.__name__]
-    (recommender,) = [c for c in own if hasattr(c, "recommend")]
+    imported = importlib.import_module(f"baselines.{module}")
+    classes = [
+        c
+        for c in vars(imported).values()
+        if inspect.isclass(c) and c.__module__ == imported.__name__
+    ]
+    (recommender,) = [c for c in classes if hasattr(c, "recommend")]
     return recommender
 
 

@@ -31,8 +31,8 @@ def test_the_withheld_letter_comes_first_of_what_is_new(model: Any) -> None:
     """The checkerboard: each user's missing item is found by what others of the block have."""
     train = train_of(BLOCKS)
     has = train.matrix[:, train.candidates] > 0
-    found = lists(model, train, "01234567", 1, exclude=csr_array(has))
-    assert found == list("abcdwxyz")
+    words = lists(model, train, "01234567", 1, exclude=csr_array(has))
+    assert words == list("abcdwxyz")
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -51,9 +51,9 @@ def test_pure_svd_is_the_product_with_the_nearest_matrix_of_that_rank() -> None:
     u, s, v = np.linalg.svd(has.astype(float))
     nearest = (u[:, :3] * s[:3]) @ v[:3]
     known = has.any(axis=1)
-    found = model.recommend(np.arange(9, dtype=np.int32), 7, NO_DRAWS)
+    codes = model.recommend(np.arange(9, dtype=np.int32), 7, NO_DRAWS)
     for user in np.flatnonzero(known):
-        assert nearest[user, found[user]] == pytest.approx(sorted(nearest[user])[::-1])
+        assert nearest[user, codes[user]] == pytest.approx(sorted(nearest[user])[::-1])
 
 
 def test_more_factors_than_the_matrix_has_are_all_of_them() -> None:
@@ -65,8 +65,8 @@ def test_items_that_the_same_users_have_tie_by_id() -> None:
     """Twins b and c, and what neither block knows, whose scores are all 0."""
     rows = words("bca", "bcd", "cba", "xy", "xz", "yz")
     for factors in (2, 3):
-        found = lists(PureSVD(factors), train_of(rows), "01", 4)
-        assert all("bc" in word for word in found)
+        ranked = lists(PureSVD(factors), train_of(rows), "01", 4)
+        assert all("bc" in word for word in ranked)
 
 
 def test_few_users_with_many_items_need_little_room() -> None:
@@ -77,9 +77,9 @@ def test_few_users_with_many_items_need_little_room() -> None:
 
 
 def test_narrow_keeps_the_values() -> None:
-    found = narrow(csr_array(np.array([[0.0, 2.5], [1.0, 0.0]])))
-    assert found.indices.dtype == found.indptr.dtype == np.int32
-    assert found.toarray().tolist() == [[0, 2.5], [1, 0]]
+    rows = narrow(csr_array(np.array([[0.0, 2.5], [1.0, 0.0]])))
+    assert rows.indices.dtype == rows.indptr.dtype == np.int32
+    assert rows.toarray().tolist() == [[0, 2.5], [1, 0]]
 
 
 @pytest.mark.parametrize("use", ["baselines.als:ALS", "baselines.bpr:BPR"])

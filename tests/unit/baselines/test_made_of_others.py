@@ -1,5 +1,6 @@
 """Blend, Fill and Filter: models made of others, whose lists stand in a dict."""
 
+from collections.abc import Sequence
 from itertools import permutations
 from typing import Any, Self
 
@@ -55,13 +56,11 @@ def shop(rows: list[Row] | None = None, candidates: str = "abcdef", *, timed: bo
 
 
 def listed(model: Any, train: Train, k: int = 4, exclude: Any = None) -> list[str]:
-    """Return everyone's list as a word."""
     draws = Draws(7, 0, id_hashes(train.user_ids))
     return shops.listed(model, train, " ".join(USERS), k, exclude, draws)
 
 
-def held(*rows: str, candidates: str = "abcdef") -> csr_array[Any]:
-    """Return a row of candidates for each word."""
+def held(rows: Sequence[str], candidates: str = "abcdef") -> csr_array[Any]:
     return csr_array(np.array([[c in row for c in candidates] for row in rows], bool))
 
 
@@ -116,7 +115,7 @@ def test_fill_equals_plain_python(parts: list[dict[str, str]], exclude: list[str
             items += [i for i in part[user] if i not in excluded and i not in items][:k]
         expected.append("".join([*items, *"-" * k][:k]))
     model = Fill([Fixed(**part) for part in parts])
-    assert listed(model, shop(), k, held(*exclude)) == expected
+    assert listed(model, shop(), k, held(exclude)) == expected
 
 
 ALL = dict.fromkeys(USERS, "abcdef")
@@ -134,7 +133,7 @@ BOTH = {"seen": True, "out_of_stock_days": 4}
         ({"out_of_stock_days": 3}, None, "ab-- ab-- ab--"),  # an event just so many days ago counts
         ({"out_of_stock_days": 3 - 1e-9}, None, "b--- b--- b---"),
         (BOTH, None, "af-- b--- abf-"),
-        ({"seen": True}, held("ae", "", "bcd"), "cf-- bcde aef-"),
+        ({"seen": True}, held(["ae", "", "bcd"]), "cf-- bcde aef-"),
     ],
 )
 def test_filters_by_hand(params: dict[str, Any], exclude: Any, expected: str) -> None:

@@ -74,9 +74,9 @@ def shares(rows: Any) -> Any:
     return np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0)
 
 
-def chosen(alike: Any, k: int, of: str, normalize: bool) -> Any:
+def chosen(alike: Any, k: int, neighbours_of: str, normalize: bool) -> Any:
     """Return what items say of candidates, as the parameters are defined."""
-    votes = largest(alike.T, k).T if of == "candidate" else largest(alike, k)
+    votes = largest(alike.T, k).T if neighbours_of == "candidate" else largest(alike, k)
     return shares(votes) if normalize else votes
 
 
@@ -95,18 +95,22 @@ def rows_of(days: Any) -> list[Row]:
     return [(f"{u}", "abcde"[i], float(days[u, i])) for u, i in np.argwhere(days > 0)]
 
 
-CHOICES = st.integers(1, 6), st.sampled_from(["item", "candidate"]), st.booleans()
+SEEDS, SIZES, SIDES = (
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 6),
+    st.sampled_from(["item", "candidate"]),
+)
 
 
-@given(st.integers(0, 2**32 - 1), *CHOICES)
-def test_votes_as_numpy_says(seed: int, k: int, of: str, normalize: bool) -> None:
+@given(SEEDS, SIZES, SIDES, st.booleans())
+def test_votes_as_numpy_says(seed: int, k: int, neighbours_of: str, normalize: bool) -> None:
     has = np.random.default_rng(seed).random((7, 5)) < 0.5
     has[0] = True
     train, x = train_of(rows_of(has), users="0123456"), has.astype(float)
     both = x.T @ x
     np.fill_diagonal(both, 0)
-    model = ItemKNN(k, "dot", neighbours_of=of, normalize=normalize).fit(train)
-    expected = chosen(both, k, of, normalize)
+    model = ItemKNN(k, "dot", neighbours_of=neighbours_of, normalize=normalize).fit(train)
+    expected = chosen(both, k, neighbours_of, normalize)
     assert model.votes_.toarray() == pytest.approx(expected, rel=1e-12)
     for row, scores in zip(
         model.recommend(np.arange(7, dtype=np.int32), 3, NO_DRAWS), x @ expected, strict=True
@@ -119,16 +123,16 @@ def test_votes_as_numpy_says(seed: int, k: int, of: str, normalize: bool) -> Non
     assert voters.tolist() == largest(shared.T, k).T.tolist()
 
 
-@given(st.integers(0, 2**32 - 1), *CHOICES)
-def test_walks_as_numpy_says(seed: int, k: int, of: str, normalize: bool) -> None:
+@given(SEEDS, SIZES, SIDES, st.booleans())
+def test_walks_as_numpy_says(seed: int, k: int, neighbours_of: str, normalize: bool) -> None:
     """Weights are drawn, as no two roundings of a power decide a tie alike."""
     draw = np.random.default_rng(seed)
     days = draw.uniform(0.01, 1, (7, 5))
     has = draw.random((7, 5)) < 0.5
     has[0] = True
-    model = RP3beta(0.7, 0.4, k, half_life_days=1, neighbours_of=of, normalize=normalize)
+    model = RP3beta(0.7, 0.4, k, half_life_days=1, neighbours_of=neighbours_of, normalize=normalize)
     votes = model.fit(train_of(rows_of(days * has), users="0123456")).votes_.toarray()
-    expected = chosen(walks(has * 2.0**-days), k, of, normalize)
+    expected = chosen(walks(has * 2.0**-days), k, neighbours_of, normalize)
     assert votes == pytest.approx(expected, rel=1e-9)
 
 

@@ -29,12 +29,12 @@ def pairs(
     return Pairs(known, train, recent_days=5, neighbours=2, **params)
 
 
-def feature(name: str, of: Pairs) -> Any:
+def feature(name: str, pairs: Pairs) -> Any:
     """Return a feature of three candidates for three users, (users, candidates)."""
     places = np.tile(np.arange(3, dtype=np.int32), (3, 1))
-    values = of.features(np.array([ANN, BOB, NEW], np.int32), places)
-    assert values.shape == (9, len(of.names))
-    return values[:, of.names.index(name)].reshape(3, 3)
+    values = pairs.features(np.array([ANN, BOB, NEW], np.int32), places)
+    assert values.shape == (9, len(pairs.names))
+    return values[:, pairs.names.index(name)].reshape(3, 3)
 
 
 NAN = float("nan")
@@ -100,18 +100,18 @@ def test_features_by_hand(name: str, params: dict[str, Any], expected: Any) -> N
 def test_content_popularity_is_carried_from_similar_items() -> None:
     """By genre alone: foods a 1, b 2 and p itself 1 of six; the spa c 2 of six; r nothing."""
     train = shop(ROWS, "pqr", ITEMS)
-    found = Pairs(attributes(train, ["genre"]), train, recent_days=5, neighbours=2)
+    features = Pairs(attributes(train, ["genre"]), train, recent_days=5, neighbours=2)
     expected = np.array([[(1 + 2 + 1) / 3 / 6, 2 / 6, NAN]] * 3)
-    np.testing.assert_allclose(feature("content popularity", found), expected)
+    np.testing.assert_allclose(feature("content popularity", features), expected)
 
 
 def test_empty_places_have_no_row() -> None:
-    found = pairs()
+    features = pairs()
     users = np.array([ANN, BOB], np.int32)
     places = np.array([[1, -1], [0, 2]], np.int32)
-    every = found.features(users, np.array([[0, 1, 2]] * 2, np.int32))
-    assert np.array_equal(found.features(users, places), every[[1, 3, 5]], equal_nan=True)
-    assert found.features(users[:0], places[:0]).shape == (0, len(found.names))
+    every = features.features(users, np.array([[0, 1, 2]] * 2, np.int32))
+    assert np.array_equal(features.features(users, places), every[[1, 3, 5]], equal_nan=True)
+    assert features.features(users[:0], places[:0]).shape == (0, len(features.names))
 
 
 def test_a_shortlist_of_all_is_all() -> None:
@@ -129,5 +129,5 @@ def test_half_of_a_shortlist_is_like_the_user() -> None:
 def test_own_items_are_worth_a_look() -> None:
     """Of c and r Bob had r last; it has no attributes, but is his."""
     rows: list[Row] = [("bob", "r", 1), *[("ann", "a", 1.0)] * 3]  # type: ignore[list-item]
-    found = pairs(rows, candidates="apr").shortlist(np.array([BOB], np.int32), 2)
-    assert found.tolist() == [[0, 2]]
+    shortlist = pairs(rows, candidates="apr").shortlist(np.array([BOB], np.int32), 2)
+    assert shortlist.tolist() == [[0, 2]]

@@ -29,7 +29,6 @@ def fitted(n: int) -> RandomItems:
 def drawn(
     n: int, k: int, users: int = 1, *, seed: int = 42, repeat: int = 0, exclude: Any = None
 ) -> Any:
-    """Return lists of users "0", "1" … (users, k)."""
     everyone = np.arange(users, dtype=np.int32)
     return fitted(n).recommend(everyone, k, Draws(seed, repeat, hashes(users)), exclude=exclude)
 

@@ -100,7 +100,6 @@ def test_a_window_has_days() -> None:
 
 
 def scores(**params: Any) -> Any:
-    """Return the scores of all users and candidates of the crowd."""
     model = ranker(numbers=["price"], **{"trees": 5, **params}).fit(crowd())
     places = np.tile(np.arange(4, dtype=np.int32), (60, 1))
     features = model.pairs_.features(np.arange(60, dtype=np.int32), places)
@@ -129,7 +128,7 @@ SHOWN = {"a": 30.0, "n": 0.0, "m": -2.0, "x": 7.0, "y": 0.1, "z": 7.1}
 def rehearsed(events: str, candidates: str, days: float, shown: Any = None) -> Train:
     """Return the rehearsal of a user's events, words of an item and days before the cut-off."""
     rows: list[Row] = [("ann", event[0], float(event[1:])) for event in events.split()]
-    return rehearsal(shop(rows, candidates, shown=shown, others="".join(shown or "z")), days)
+    return rehearsal(shop(rows, candidates, shown=shown, extra="".join(shown or "z")), days)
 
 
 def test_events_of_a_rehearsal_lie_before_the_window() -> None:

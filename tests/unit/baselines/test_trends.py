@@ -94,12 +94,12 @@ def test_lists_after_pairs(rows: str, params: dict[str, Any], expected: str) -> 
 
 def test_a_horizon_beyond_all_gaps_is_the_longest() -> None:
     train = train_of([("u", "a", 3.0), ("u", "a", 1.0), ("u", "b", 2.0)])
-    found = [RepurchaseGaps(horizon_days=h).fit(train).chances_.tolist() for h in (5, 10**12)]
-    assert found[0] == found[1]
+    chances = [RepurchaseGaps(horizon_days=h).fit(train).chances_.tolist() for h in (5, 10**12)]
+    assert chances[0] == chances[1]
 
 
 @pytest.mark.parametrize(
-    ("own", "pairs", "halvings", "power"),
+    ("count", "pairs", "halvings", "power"),
     [
         (1, 1, 0, 61),  # 1 < 2^1: the pair is at most 2^61
         (1, 2**22 - 1, 0, 40),
@@ -110,9 +110,9 @@ def test_a_horizon_beyond_all_gaps_is_the_longest() -> None:
     ],
 )
 def test_pairs_are_multiplied_so_that_all_fit_into_62_bits(
-    own: float, pairs: int, halvings: float, power: int
+    count: float, pairs: int, halvings: float, power: int
 ) -> None:
-    powers = powers_of_two(np.array([float(own)]), np.array([pairs]), halvings)
+    powers = powers_of_two(np.array([float(count)]), np.array([pairs]), halvings)
     assert powers.tolist() == [2.0**power]
 
 
@@ -134,10 +134,10 @@ def test_pairs_as_two_loops_count_them(rows: list[tuple[str, str, int]]) -> None
             if user == other and item != second and 0 <= day - later <= 4:
                 weight = 2 ** (-(day - later) / 2) * 2 ** (-later / 3)
                 expected[ids.index(item), ids.index(second)] += weight
-    own = np.zeros(len(ids))
+    counts = np.zeros(len(ids))
     for _, item, day in rows:
-        own[ids.index(item)] += 2 ** (-day / 3)
-    assert model.fit(train).votes_.toarray() == pytest.approx(expected / own[:, None])
+        counts[ids.index(item)] += 2 ** (-day / 3)
+    assert model.fit(train).votes_.toarray() == pytest.approx(expected / counts[:, None])
 
 
 OLD: list[Row] = [("ann", "c", 15), ("ann", "a", 12), ("ann", "b", 9), ("bob", "d", 16)]

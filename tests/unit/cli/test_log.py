@@ -23,7 +23,6 @@ class Terminal(io.StringIO):
 
 
 def at_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Return a terminal in the place of standard error."""
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     return terminal

@@ -31,7 +31,7 @@ PLAIN = "log.csv: \N{REPLACEMENT CHARACTER}[2Jno\nsuch\n"
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "told"),
+    ("error", "status", "message"),
     [
         (DataError("log.csv: \x1b[2Jno\nsuch"), 2, PLAIN),
         (KeyboardInterrupt(), 130, INTERRUPTED),
@@ -43,10 +43,10 @@ PLAIN = "log.csv: \N{REPLACEMENT CHARACTER}[2Jno\nsuch\n"
     ],
 )
 def test_the_exit_status(
-    capsys: pytest.CaptureFixture[str], error: BaseException, status: int, told: str
+    capsys: pytest.CaptureFixture[str], error: BaseException, status: int, message: str
 ) -> None:
     assert guarded(lambda: raising(error)) == status
-    assert capsys.readouterr() == ("", told)
+    assert capsys.readouterr() == ("", message)
 
 
 def test_an_interrupt_that_the_option_parser_caught(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def write_run(
         **record,
     }
     files = {
-        "config.toml": tomli_w.dumps(small.values(*of_models, **{**config, **sections})),
+        "config.toml": tomli_w.dumps(small.values(models=of_models, **{**config, **sections})),
         "environment.json": json.dumps({"written": written}),
         "result.json": json.dumps(result),
     }
@@ -71,7 +71,6 @@ def _model(name: str, values: Mapping[str, Any]) -> dict[str, object]:
 
 
 def document(folder: Path) -> Any:
-    """Return what result.json holds."""
     return json.loads((folder / "result.json").read_text())
 
 

@@ -89,9 +89,9 @@ def test_figures_of_a_metric_whose_source_changed_are_not_compared(tmp_path: Pat
     last = of_source(tmp_path / "last", now, "last")
     changed = f'metric "{OWN}": its code has changed since {old}, so their scores'
     words = [changed, f"run it again: harness run {old}/config.toml"]
-    for order in ([old, last, new], [new, last, old]):
-        with refusal(UsageError, *words) as caught:
-            compare(*order)
+    for first, second in ((old, new), (new, old)):
+        with refusal(UsageError, words) as caught:
+            compare(first, last, second)
         assert f"{new}/config.toml" not in str(caught.value)
     with refusal(UsageError, "only one model"):
         compare(old, new, metric="MAP@3")
@@ -108,14 +108,14 @@ def test_another_evaluation_set_or_format_of_fingerprints_is_refused(tmp_path: P
     truth, unseen = fields | {"truth": "9" * 64}, {n: fields[n] for n in fields if n != "seen"}
     for name, digests in (("truth", truth), ("seen", unseen)):
         first, second = pair(tmp_path / name, fields=digests)
-        for order in ([first, second], [second, first]):
+        for one_way, back in ((first, second), (second, first)):
             with refusal(UsageError, str(first), str(second), f"they differ in {name}; "):
-                harness.compare(*order)
+                harness.compare(one_way, back)
     new, old = pair(tmp_path, fields=truth, fingerprint_format=1)
-    for order in ([old, new], [new, old]):
+    for first, second in ((old, new), (new, old)):
         words = [f"{old} has a fingerprint of an earlier version", f"run {old}/config.toml"]
-        with refusal(UsageError, *words):
-            harness.compare(*order)
+        with refusal(UsageError, words):
+            harness.compare(first, second)
 
 
 def test_runs_without_a_score_per_user(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_users_of_another_evaluation_set(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_are_wrong(folder: Path, options: Any, words: list[str]) -> None:
-    with refusal(UsageError, *words):
+    with refusal(UsageError, words):
         compare(folder, **options)
 
 
@@ -241,7 +241,7 @@ def test_a_table_that_contradicts_the_record_is_refused(folder: Path) -> None:
     )
     rows.write_parquet(path)
     words = [f'{path}: model "last" has a mean MAP@3 of 0.5 there', "and 0.25 in result.json"]
-    with refusal(DataError, *words, f"harness run {folder / 'config.toml'} --out {folder} --fresh"):
+    with refusal(DataError, words, f"harness run {folder / 'config.toml'} --out {folder} --fresh"):
         compare(folder)
 
 

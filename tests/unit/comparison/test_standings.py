@@ -90,7 +90,7 @@ def test_two_are_compared_on_every_leaderboard() -> None:
 
 
 def test_verdicts_are_of_submissions() -> None:
-    sheet, last = harness.compare(*THREE, **BY).sheets(pairs=True)[1:3]
+    sheet, last = harness.compare("good.csv", "half.csv", "poor.csv", **BY).sheets(pairs=True)[1:3]
     assert (sheet.titles[1], last.titles[0]) == ("submission", "submission")
     assert "▲ better than the submission of the column, ▼ worse, = tied" in sheet.footing
 
@@ -143,7 +143,7 @@ def test_what_other_draws_could_decide_is_said() -> None:
 
 
 def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
-    files = harness.compare(*THREE, **BY)
+    files = harness.compare("good.csv", "half.csv", "poor.csv", **BY)
     frames = {
         "poor": "again.csv",
         "good": pd.read_csv("good.csv"),
@@ -152,12 +152,18 @@ def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
     compared = harness.compare(frames, solution=pd.read_csv("solution.csv"), metric="MAP@2")
     assert compared.boards == files.boards
     for name in ("half", "half.csv"):
-        pairs = harness.compare(*THREE, baseline=name, **BY).boards[0].comparison.pairs
+        pairs = (
+            harness.compare("good.csv", "half.csv", "poor.csv", baseline=name, **BY)
+            .boards[0]
+            .comparison.pairs
+        )
         assert [{pair.one, pair.other} - {"half"} for pair in pairs] == [{"good"}, {"poor"}]
 
 
 def test_one_that_cannot_be_scored_is_not_ranked() -> None:
-    ranking = harness.leaderboard(*TWO, "faulty.csv", "faults.csv", "odd.csv", "gone.csv", **BY)
+    ranking = harness.leaderboard(
+        "good.csv", "half.csv", "faulty.csv", "faults.csv", "odd.csv", "gone.csv", **BY
+    )
     assert ranks(ranking.boards[0]) == {"good": 1, "half": 2}
     codes = {name: why.split()[0] for name, why in ranking.refused.items()}
     assert codes == {"faulty": "SUB203", "faults": "SUB203", "odd": "SUB101", "gone": "SUB001"}

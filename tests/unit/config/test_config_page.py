@@ -18,7 +18,6 @@ KINDS |= {"split": get_args(SplitConfig), "models": (ModelConfig,)}
 
 
 def fields_of(section: str) -> dict[str, FieldInfo]:
-    """Return the keys that a section may have."""
     return {key: field for kind in KINDS[section] for key, field in kind.model_fields.items()}
 
 

@@ -100,7 +100,6 @@ WRITERS: dict[str, Callable[[Config, Path], dict[str, Any]]] = {
 
 
 def files_of(config: Config) -> list[Path]:
-    """Return every file that a config names."""
     lists = [path for model in config.models for path in paths_of(model.lists or [])]
     more = [config.folder / path for path in (*lists, str(config.submission.sample))]
     return [path.resolve() for path in (*(t.path for t in config.layout().tables), *more)]

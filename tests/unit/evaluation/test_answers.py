@@ -84,7 +84,7 @@ DROP = {"seen_items": "drop"}
 def lists(folder: Path, *models: Any, repeat: int = 0, **sections: Any) -> list[list[int]]:
     """Return the last model's lists, of positions of candidates, for every evaluated user."""
     small.write(folder, {"plugged.py": LATEST_FIRST + BROKEN})
-    settings, items = small.config(folder, *models, **sections), []
+    settings, items = small.config(folder, models=models, **sections), []
     task, names = make_task(settings), [model["name"] for model in models]
     made = Factories(settings).make(names, repeat)
     for name in names:

@@ -1,6 +1,7 @@
 """Models made of others: made once, learning once, and nobody's part changed by another."""
 
 import copy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +55,19 @@ def part(name: str, kind: str = "Counting", **params: Any) -> dict[str, Any]:
     return {"name": name, "use": f"plugged:{kind}", "params": params}
 
 
-def shared(folder: Path, *models: dict[str, Any], names: tuple[str, ...] = ()) -> dict[str, Any]:
+def shared(
+    folder: Path,
+    *each: small.Model,
+    models: Sequence[small.Model] = (),
+    names: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    models = models or each
     small.write(folder, {"plugged.py": COUNTING + KINDS})
-    factories = Factories(small.config(folder, *models), names)
+    factories = Factories(small.config(folder, models=models), names)
     return factories.make(names or [model["name"] for model in models])
 
 
 def count(folder: Path, what: str) -> int:
-    """Return how often something happened to models in `folder`."""
     return (folder / "counts.txt").read_text().count(f" {what}\n")
 
 
@@ -70,9 +76,9 @@ def test_only_the_parts_that_are_needed_are_made_and_parts_alone_kept(tmp_path: 
     kinds = {name: type(model).__name__ for name, model in made.items()}
     assert kinds == {"whole": "Fill", "one": "Shared", "two": "Counting"}
     models = WHOLE, part("one"), part("broken", "Nothing")
-    assert list(shared(tmp_path, *models, names=("whole",))) == ["whole"]
+    assert list(shared(tmp_path, models=models, names=("whole",))) == ["whole"]
     with refusal(UsageError, 'model "broken": plugged has no class "Nothing"'):
-        shared(tmp_path, *models)
+        shared(tmp_path, models=models)
 
 
 def test_another_train_is_learnt_anew(tmp_path: Path) -> None:

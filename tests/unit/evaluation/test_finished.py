@@ -24,7 +24,6 @@ LISTS = np.array([[1, 0], [1, -1], [3, 2]], np.int32)
 
 @pytest.fixture(autouse=True)
 def kept(at_once: None) -> Path:
-    """Where finished models are kept."""
     return cache.folder() / "models"
 
 

@@ -96,7 +96,7 @@ NO_MODELS: list[tuple[Any, ...]] = [
 
 @pytest.mark.parametrize(("model", "words"), [(model, words) for model, *words in NO_MODELS])
 def test_what_is_no_model_is_refused(model: Any, words: list[str]) -> None:
-    with refusal(HarnessError, *words):
+    with refusal(HarnessError, words):
         lists(model)
 
 

@@ -48,7 +48,7 @@ def test_what_a_log_needs_grows_with_its_rows(tmp_path: Path) -> None:
 def test_a_run_that_needs_more_than_there_is_is_refused(tmp_path: Path) -> None:
     models = small.POPULAR, {**small.RANDOM, "repeats": 3}
     settings = small.config(
-        tmp_path, *models, evaluation={"k": 9, "metrics": ["MAP@2", "Recall@2"]}
+        tmp_path, models=models, evaluation={"k": 9, "metrics": ["MAP@2", "Recall@2"]}
     )
     # Lists hold no more than the 2 candidates.
     # 0.3 GB + 10⁷ · 42 bytes + 10⁶ users · (400 + 4 lists · (8 · 2 + 40 · 2 metrics))

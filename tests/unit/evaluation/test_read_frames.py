@@ -38,7 +38,6 @@ def read(events: Any, **sections: Any) -> Task:
 
 
 def rows(events: Any, **sections: Any) -> list[tuple[str, str, str]]:
-    """Return the rows that were read, as texts."""
     data = read(events, **sections).data
     users, items = data.user_ids.to_list(), data.item_ids.to_list()
     days = np.datetime64("1970-01-01") + data.events.time // DAY_US
@@ -122,7 +121,7 @@ REFUSED: list[tuple[Any, ...]] = [
 
 @pytest.mark.parametrize(("events", "words"), [(events, words) for events, *words in REFUSED])
 def test_a_frame_that_cannot_be_used_is_refused(events: Any, words: list[str]) -> None:
-    with refusal(HarnessError, *words):
+    with refusal(HarnessError, words):
         read(events)
 
 

@@ -31,11 +31,13 @@ def test_codabench(scored: Scored, tmp_path: Path) -> None:
 
 
 def test_evalai(scored: Scored, tmp_path: Path) -> None:
-    found = evalai(scored, "test")
-    assert found["submission_result"] == {"MRR": 3 / 4, "HitRate@1": 1 / 2}
-    assert found["result"] == [
+    exported = evalai(scored, "test")
+    assert exported["submission_result"] == {"MRR": 3 / 4, "HitRate@1": 1 / 2}
+    assert exported["result"] == [
         {"test": {"MRR": 3 / 4, "HitRate@1": 1 / 2}},
         {"Public": {"MRR": 1.0, "HitRate@1": 1.0}},
         {"Private": {"MRR": 1 / 2, "HitRate@1": 0.0}},
     ]
-    assert json.loads(write_evalai(scored, tmp_path / "result.json", "test").read_text()) == found
+    assert (
+        json.loads(write_evalai(scored, tmp_path / "result.json", "test").read_text()) == exported
+    )

@@ -1,6 +1,7 @@
 """A config's evaluation set written as the files of a competition: what they hold and score."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ bob,d,2020-01-08,0.5
 """The last day is held out: ann b, bob d and new, which is no candidate, cid a."""
 
 
-def texts(folder: Path, *names: str) -> list[str]:
+def texts(folder: Path, names: Iterable[str]) -> list[str]:
     return [(folder / name).read_text(encoding="utf-8") for name in names]
 
 
@@ -44,7 +45,7 @@ def test_what_the_files_hold(tmp_path: Path) -> None:
     """In train b stands twice, a, c and d once: b and a are the most popular two."""
     done = harness.split(small.config(tmp_path, log=LOG), tmp_path / "out")
     names = ("train.csv", "valid.csv", "items.csv", "sample_submission.csv")
-    assert texts(tmp_path / "out", *names) == [
+    assert texts(tmp_path / "out", names) == [
         "user,item,time\nann,a,2020-01-01\nann,b,2020-01-02\nbob,b,2020-01-03\nbob,c,2020-01-03\n"
         "cid,d,2020-01-04\n",
         "user,item,time\nann,b,2020-01-08\nbob,d,2020-01-08\nbob,d,2020-01-08\n"
@@ -67,7 +68,7 @@ def test_event_types_and_values(tmp_path: Path) -> None:
     harness.split(small.config(tmp_path, log=LOG, data=data, evaluation=hits), tmp_path / "out")
     again = config_.read(tmp_path / "out" / "config.toml")
     assert again.evaluation.hits == ["a", "b", "d", "new"]  # those that there are
-    train, valid = texts(tmp_path / "out", "train.csv", "valid.csv")
+    train, valid = texts(tmp_path / "out", ["train.csv", "valid.csv"])
     assert train.startswith("user,item,time,kind,value\nann,a,2020-01-01,a,4.5\n")
     assert "bob,d,2020-01-08,d,0.5\nbob,d,2020-01-08,d,3.0\n" in valid
     rows = [",".join(row[:3]) for row in lines_of(tmp_path / "out", "solution.csv")]
@@ -107,12 +108,12 @@ def test_columns_are_called_as_in_the_log(
     config = small.config(tmp_path, log=log, data={"user": user, "item": item})
     harness.split(config, tmp_path / "out")
     train, solution, sample = texts(
-        tmp_path / "out", "train.csv", "solution.csv", "sample_submission.csv"
+        tmp_path / "out", ["train.csv", "solution.csv", "sample_submission.csv"]
     )
     assert train.startswith(f"{written},time\n")
     assert (solution.split("\n")[0], sample.split("\n")[0]) == (f"{written},Usage", written)
-    found = of_file(tmp_path / "out" / "solution.csv")
-    assert found.columns[:2] == tuple(written.split(","))
+    judged = of_file(tmp_path / "out" / "solution.csv")
+    assert judged.columns[:2] == tuple(written.split(","))
     again = make_task(config_.read(tmp_path / "out" / "config.toml"))
     assert again.evaluation_set.fingerprint == make_task(config).evaluation_set.fingerprint
 
@@ -122,7 +123,7 @@ def test_events_without_times(tmp_path: Path) -> None:
     sections = {"data": {"time": False}, "split": {"strategy": "given", "valid": "held.csv"}}
     config = small.config(tmp_path, log="user,item\nbob,b\nann,a\n", **sections)
     harness.split(config, tmp_path / "out")
-    assert texts(tmp_path / "out", "train.csv") == ["user,item\nann,a\nbob,b\n"]
+    assert texts(tmp_path / "out", ["train.csv"]) == ["user,item\nann,a\nbob,b\n"]
     again = make_task(config_.read(tmp_path / "out" / "config.toml"))
     assert again.evaluation_set.fingerprint == make_task(config).evaluation_set.fingerprint
 
@@ -142,16 +143,15 @@ EVENTS = LOG.splitlines(keepends=True)[1:]
 
 
 def written(folder: Path, rows: list[str]) -> list[str]:
-    """Return the files that are written for events in some order."""
     log = "".join(["user,item,time,stars\n", *rows])
     harness.split(small.config(folder, log=log, data={"value": "stars"}), folder / "out")
-    return texts(folder / "out", *sorted(path.name for path in (folder / "out").iterdir()))
+    return texts(folder / "out", sorted(path.name for path in (folder / "out").iterdir()))
 
 
 def test_the_order_of_rows_changes_no_byte(tmp_path: Path) -> None:
     orders = EVENTS, EVENTS[::-1], sorted(EVENTS), EVENTS[5:] + EVENTS[:5]
-    first, *others = (written(tmp_path / str(n), rows) for n, rows in enumerate(orders))
-    assert others == [first] * 3
+    first, *shuffled = (written(tmp_path / str(n), rows) for n, rows in enumerate(orders))
+    assert shuffled == [first] * 3
 
 
 def test_many_parts_are_written_as_one(tmp_path: Path) -> None:
@@ -160,26 +160,28 @@ def test_many_parts_are_written_as_one(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         write(task, tmp_path / folder, 0.3, rows=rows)
     names = ("train.csv", "valid.csv")
-    assert texts(tmp_path / "parts", *names) == texts(tmp_path / "whole", *names)
+    assert texts(tmp_path / "parts", names) == texts(tmp_path / "whole", names)
 
 
 def test_a_header_whose_competition_has_other_rules_is_not_written(tmp_path: Path) -> None:
     """OTTO's ids end with a type of events, which sessions do not; H&M looks at 12 items."""
     late = {"aid": 2, "ts": 800_000_000, "type": "carts"}
     sessions = [
-        {"session": at, "events": [{"aid": at + 1, "ts": at, "type": "clicks"}, late]}
-        for at in range(3)
+        {"session": n, "events": [{"aid": n + 1, "ts": n, "type": "clicks"}, late]}
+        for n in range(3)
     ]
-    small.write(tmp_path, {"train.jsonl": "".join(json.dumps(one) + "\n" for one in sessions)})
+    small.write(
+        tmp_path, {"train.jsonl": "".join(json.dumps(session) + "\n" for session in sessions)}
+    )
     otto = {"data": {"layout": "otto", "path": ".", "cache": False}}
     done = harness.split(config_.parse(small.values() | otto, tmp_path), tmp_path / "out")
-    (sample,) = texts(tmp_path / "out", "sample_submission.csv")
+    (sample,) = texts(tmp_path / "out", ["sample_submission.csv"])
     assert sample == "user,item\n0,1 2\n1,1 2\n2,1 2\n"
     assert done.record.evaluation.users == 3
     for k, columns in ((12, "customer_id,prediction"), (20, "user,item")):
         demo = config_.read(ROOT / "configs" / "demo.toml", [f"evaluation.k={k}"])
         harness.split(demo, tmp_path / f"{k}")
-        header, first = texts(tmp_path / f"{k}", "sample_submission.csv")[0].splitlines()[:2]
+        header, first = texts(tmp_path / f"{k}", ["sample_submission.csv"])[0].splitlines()[:2]
         assert (header, len(first.split(",")[1].split())) == (columns, k)
 
 
@@ -209,7 +211,7 @@ def test_who_registered_when_is_not_written(tmp_path: Path) -> None:
     done = harness.split(config, tmp_path / "out")
     assert "registered" in done.record.config
     assert not (tmp_path / "out" / "config.toml").exists()
-    (sample,) = texts(tmp_path / "out", "sample_submission.csv")
+    (sample,) = texts(tmp_path / "out", ["sample_submission.csv"])
     assert sample.startswith("USER_ID_hash,PURCHASED_COUPONS\n")
     everyone = config_.read(ROOT / "configs" / "demo-ponpare.toml", ["evaluation.users=all"])
     done = harness.split(everyone, tmp_path / "out")
@@ -226,7 +228,7 @@ def test_each_fold_is_a_split_of_its_own(tmp_path: Path) -> None:
     for name, more in windows.items():
         harness.split(small.many(tmp_path, split={**rule, **more}), tmp_path / "one")
         names = sorted(path.name for path in (tmp_path / "one").iterdir())
-        assert texts(tmp_path / "out" / name, *names) == texts(tmp_path / "one", *names)
+        assert texts(tmp_path / "out" / name, names) == texts(tmp_path / "one", names)
     folded = small.many(tmp_path, split={**rule, "folds": 2})
     harness.split(folded, tmp_path / "out")  # folds of an earlier split may be replaced
     small.write(tmp_path, {"out/fold-2/mine.csv": "mine"})
@@ -251,7 +253,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
         UsageError, "out: exists and is not a folder of harness split; choose another --out"
     ):
         harness.split(config, tmp_path / "out")
-    assert texts(tmp_path / "out", "train.csv") == ["mine"]
+    assert texts(tmp_path / "out", ["train.csv"]) == ["mine"]
     for share in (0.3, 0.5):  # its own may be replaced
         harness.split(config, tmp_path / "new", public_share=share)
     with refusal(UsageError, "holds train.csv, an input of this command"):

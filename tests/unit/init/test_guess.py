@@ -34,21 +34,21 @@ def times(written: str) -> str:
     return log(HEAD, "{user},{item}," + written)
 
 
-def config_of(folder: Path, text: str | pl.DataFrame, **said: Any) -> NewConfig:
+def config_of(folder: Path, text: str | pl.DataFrame, **options: Any) -> NewConfig:
     """Return the config for a log of some text, or of a frame in Parquet."""
     path = folder / ("log.csv" if isinstance(text, str) else "log.parquet")
     if isinstance(text, str):
         path.write_text(text, encoding="utf-8")
     else:
         text.write_parquet(path)
-    return config_for(path, folder / "new.toml", **said)
+    return config_for(path, folder / "new.toml", **options)
 
 
-def guessed(folder: Path, text: str | pl.DataFrame, **said: Any) -> tuple[Any, list[str]]:
+def guessed(folder: Path, text: str | pl.DataFrame, **options: Any) -> tuple[Any, list[str]]:
     """Return the config that is written for a log, and what is said of it."""
-    found = config_of(folder, text, **said)
-    assert found.fault == ""
-    return tomllib.loads(found.text), found.lines
+    new_config = config_of(folder, text, **options)
+    assert new_config.fault == ""
+    return tomllib.loads(new_config.text), new_config.lines
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def guessed(folder: Path, text: str | pl.DataFrame, **said: Any) -> tuple[Any, l
     ],
 )
 def test_how_times_are_written(tmp_path: Path, written: str, expected: str | None) -> None:
-    values, told = guessed(tmp_path, times(written))
+    values, lines = guessed(tmp_path, times(written))
     assert values["data"].get("time_format") == expected
-    (line,) = [line for line in told if line.startswith("time ")]
+    (line,) = [line for line in lines if line.startswith("time ")]
     assert f": {expected or 'iso'}, such as" in line
 
 
@@ -81,16 +81,16 @@ def test_dates_of_two_readings_are_refused_with_both(tmp_path: Path) -> None:
         UsageError, f"read in 2 ways, and no row decides which is right; choose one: {ways}"
     ):
         config_of(tmp_path, text)
-    found = config_of(tmp_path, text, time_format="%m/%d/%Y")
-    assert tomllib.loads(found.text)["data"]["time_format"] == "%m/%d/%Y"
+    config = config_of(tmp_path, text, time_format="%m/%d/%Y")
+    assert tomllib.loads(config.text)["data"]["time_format"] == "%m/%d/%Y"
 
 
 def test_a_later_row_tells_the_order_of_day_and_month(tmp_path: Path) -> None:
     """The first thousand rows are of one day, which says nothing; one row has no time at all."""
     rows = "u1,i,05/06/2020\nu2,i,05/07/2020\n" * 600 + "u2,i,05/13/2020\nu2,i,soon\n"
-    values, told = guessed(tmp_path, f"{HEAD}\n{rows}")
+    values, lines = guessed(tmp_path, f"{HEAD}\n{rows}")
     assert values["data"]["time_format"] == "%m/%d/%Y"
-    assert 'where      1 row with "soon" in time: left out' in told
+    assert 'where      1 row with "soon" in time: left out' in lines
 
 
 def test_rows_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -98,9 +98,9 @@ def test_rows_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> No
     good = log("", "{user},{item},2020-01-{day:02},5")
     bad = ",i1,2020-01-02,5\nu1,,2020-01-02,5\nu1,i1,n/a,5\nu1,i1,n/a,5\nu1,i1,2037-01-01,5\n"
     raw = 'u1,i1,2020-01-02,"5" screen\nu1,i1,2020-01-02\n\n'
-    found = config_of(tmp_path, f"user,item,time,note\n{bad}{good}{raw}")
-    data = tomllib.loads(found.text)["data"]
-    assert (found.fault, data["quote"], data["bad_lines"]) == ("", False, "drop")
+    config = config_of(tmp_path, f"user,item,time,note\n{bad}{good}{raw}")
+    data = tomllib.loads(config.text)["data"]
+    assert (config.fault, data["quote"], data["bad_lines"]) == ("", False, "drop")
     assert data["where"] == {
         "user": {"empty": False},
         "item": {"empty": False},
@@ -109,9 +109,9 @@ def test_rows_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) -> No
     assert (
         '# leaves out 1 row with nothing in user; 1 row with nothing in item; 2 rows with "n/a" '
         "in time; 1 event from 2037-01-01 on, after a long gap\n"
-    ) in found.text
-    assert "# leaves out 1 line with damaged quotes, too few or too many fields\n" in found.text
-    (note,) = (line for line in found.lines if line.startswith("note"))
+    ) in config.text
+    assert "# leaves out 1 line with damaged quotes, too few or too many fields\n" in config.text
+    (note,) = (line for line in config.lines if line.startswith("note"))
     assert "log.csv: 6 of 367 rows left out (kept: whole lines, item = { empty = false }, " in note
 
 
@@ -138,8 +138,8 @@ def test_how_quotes_are_read(tmp_path: Path, cell: str, quoting: dict[str, Any])
 def test_a_first_row_of_equal_cells(tmp_path: Path, separator: str) -> None:
     """Of ids that were numbered anew, without a header."""
     row = "0,0,5,1577836800\n".replace(",", separator)
-    found = config_of(tmp_path, row, header=["user", "item", "rating", "time"])
-    assert tomllib.loads(found.text)["data"].get("separator", ",") == separator
+    config = config_of(tmp_path, row, header=["user", "item", "rating", "time"])
+    assert tomllib.loads(config.text)["data"].get("separator", ",") == separator
 
 
 @pytest.mark.parametrize(
@@ -163,18 +163,18 @@ def test_what_columns_are(tmp_path: Path, head: str, row: str, columns: str) -> 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|", "::", " "])
 def test_what_stands_between_fields(tmp_path: Path, separator: str) -> None:
-    values, told = guessed(tmp_path, log(HEAD, ROW, separator))
+    values, lines = guessed(tmp_path, log(HEAD, ROW, separator))
     assert values["data"]["separator"] == separator
-    assert told[0].startswith("separator")
+    assert lines[0].startswith("separator")
 
 
 def test_a_tab_file_without_a_header_needs_no_separator(tmp_path: Path) -> None:
     """Nor is one refused that is typed as a shell has it."""
     text = log("", "{user},{item},{rating},2020-01-{day:02}", "\t")
     names = ["user", "item", "rating", "time"]
-    values, told = guessed(tmp_path, text, header=names)
+    values, lines = guessed(tmp_path, text, header=names)
     assert (values["data"]["header"], values["data"]["separator"]) == (names, "\t")
-    assert "value      column rating may be a value; init does not use it" in told
+    assert "value      column rating may be a value; init does not use it" in lines
     assert guessed(tmp_path, text, header=names, separator="\\t")[0] == values
 
 
@@ -203,11 +203,11 @@ def test_what_is_odd_or_guessed_by_values_is_said(tmp_path: Path, text: str, wor
 def test_types_are_those_of_the_whole_log(tmp_path: Path) -> None:
     """The first thousand rows are plays; the other is rare, and not to be lost."""
     views = log("user,item,time,event", f"{ROW},play") + "u1,i1,2020-01-30,play\n" * 1200
-    values, told = guessed(tmp_path, views + "u1,i2,2020-01-30,like\n")
+    values, lines = guessed(tmp_path, views + "u1,i2,2020-01-30,like\n")
     assert values["data"]["kind"] == "event"
     assert values["evaluation"]["hits"] == ["play", "like"]
     types = "kind       column event, with play, like"
-    assert f"{types}: all count as hits; [evaluation] hits can choose fewer" in told
+    assert f"{types}: all count as hits; [evaluation] hits can choose fewer" in lines
     rare = "".join(f"u1,i1,2020-01-30,t{n}\n" for n in range(30))  # words of all sorts are no types
     values, _ = guessed(tmp_path, views + rare)
     assert "kind" not in values["data"]
@@ -244,47 +244,50 @@ def test_only_the_last_step_of_a_funnel_is_truth(
     every = types.split()
     rows = log(f"{HEAD},{column}").splitlines()
     text = "".join(f"{row},{every[n % len(every)]}\n" for n, row in enumerate(rows[1:]))
-    found = config_of(tmp_path, f"{rows[0]}\n{text}")
-    values = tomllib.loads(found.text)
-    assert (found.fault, set(values["evaluation"]["hits"])) == ("", set(hits.split()))
-    (line,) = (line for line in found.text.splitlines() if line.startswith("hits"))
-    (told,) = (line for line in found.lines if line.startswith("kind"))
+    config = config_of(tmp_path, f"{rows[0]}\n{text}")
+    values = tomllib.loads(config.text)
+    assert (config.fault, set(values["evaluation"]["hits"])) == ("", set(hits.split()))
+    (line,) = (line for line in config.text.splitlines() if line.startswith("hits"))
+    (kind,) = (line for line in config.lines if line.startswith("kind"))
     never = {"return", "Refund", "dislike", "skip", "impression", "remove_from_cart"} & set(every)
     if set(hits.split()) == set(every) - never:
         assert ("no truth" if never else "all are true items") in line
-        assert (": all but " if never else ": all count as hits") in told
+        assert (": all but " if never else ": all count as hits") in kind
     else:
         assert "  # only the last step of " in line
         whole = tomllib.loads("hits" + line.partition("; for all")[2].replace(":", " =", 1))
         assert set(whole["hits"]) == set(every) - never
-        assert " truth; [evaluation] hits can add others" in told
+        assert " truth; [evaluation] hits can add others" in kind
 
 
 def test_a_type_may_be_written_in_two_ways(tmp_path: Path) -> None:
     """A last line of totals, which has no type, changes nothing."""
     rows = log(f"{HEAD},event", f"{ROW},view") + "u1,i1,2020-01-30,purchase\n" * 9
-    found = config_of(tmp_path, f"{rows}u2,i1,2020-01-30,Purchase\nTotal,,,\n")
-    values = tomllib.loads(found.text)
-    assert (found.fault, values["evaluation"]["hits"]) == ("", ["purchase", "Purchase"])
+    config = config_of(tmp_path, f"{rows}u2,i1,2020-01-30,Purchase\nTotal,,,\n")
+    values = tomllib.loads(config.text)
+    assert (config.fault, values["evaluation"]["hits"]) == ("", ["purchase", "Purchase"])
 
 
 def test_events_that_a_long_gap_cuts_off_are_left_out_and_said(tmp_path: Path) -> None:
-    values, told = guessed(tmp_path, log(HEAD) + "u1,i1,2037-01-01\n")
+    values, lines = guessed(tmp_path, log(HEAD) + "u1,i1,2037-01-01\n")
     assert values["data"]["where"] == {"time": {"max": date(2020, 1, 30)}}
     assert values["split"] == {"strategy": "time", "valid_days": 7}
-    assert "where      1 event from 2037-01-01 on, after a long gap: left out" in told
-    assert "note       log.csv: 1 of 361 rows left out (kept: time = { max = 2020-01-30 })" in told
+    assert "where      1 event from 2037-01-01 on, after a long gap: left out" in lines
+    assert "note       log.csv: 1 of 361 rows left out (kept: time = { max = 2020-01-30 })" in lines
 
 
 def test_a_season_behind_a_long_gap_is_yours_to_keep_or_leave_out(tmp_path: Path) -> None:
     """One in nine events, a year later: a config says neither, and no run begins."""
     season = log(HEAD).replace("2020-01-", "2021-03-").splitlines(keepends=True)[1:45]
-    found = config_of(tmp_path, log(HEAD) + "".join(season))
-    assert "where" not in tomllib.loads(found.text)["data"]
-    assert found.fault.startswith(
+    new_config = config_of(tmp_path, log(HEAD) + "".join(season))
+    assert "where" not in tomllib.loads(new_config.text)["data"]
+    assert new_config.fault.startswith(
         "no run can start with this config: 360 events run from 2020-01-01 to"
     )
-    assert "right, where = { time = { max = 2021-03-04 } } under [data] confirms it" in found.fault
+    assert (
+        "right, where = { time = { max = 2021-03-04 } } under [data] confirms it"
+        in new_config.fault
+    )
 
 
 HITS = {"above": 0, "empty": True}
@@ -294,7 +297,7 @@ RETURNS = "0 or less: left out"
 
 
 @pytest.mark.parametrize(
-    ("column", "values", "where", "left"),
+    ("column", "values", "where", "counted"),
     [
         ("Quantity", "2 -1 3", HITS, f"rows with Quantity of {RETURNS}"),
         ("is_click", "0 1", HITS, f"rows with is_click of {RETURNS}"),
@@ -308,56 +311,58 @@ RETURNS = "0 or less: left out"
     ],
 )
 def test_rows_that_a_column_says_to_be_no_hits(
-    tmp_path: Path, column: str, values: str, where: dict[str, Any] | None, left: str
+    tmp_path: Path, column: str, values: str, where: dict[str, Any] | None, counted: str
 ) -> None:
     every = values.split(None if " " in values else ",")
     rows = log(f"{HEAD},{column}").splitlines()
     text = "".join(f"{row},{every[n % len(every)]}\n" for n, row in enumerate(rows[1:]))
-    config, told = guessed(tmp_path, f"{rows[0]}\n{text}")
+    config, lines = guessed(tmp_path, f"{rows[0]}\n{text}")
     assert config["data"].get("where") == (None if where is None else {column: where})
-    assert left in "\n".join(told)
+    assert counted in "\n".join(lines)
     kept = len(every) - 1 if where else len(every)
-    assert f"{360 * kept // len(every)} events of" in "\n".join(told)
+    assert f"{360 * kept // len(every)} events of" in "\n".join(lines)
 
 
 def test_of_several_flags_none_is_chosen(tmp_path: Path) -> None:
     text = log(f"{HEAD},is_click,is_purchase", f"{ROW},1,0") + "u1,i1,2020-01-30,0,1\n"
-    values, told = guessed(tmp_path, text)
+    values, lines = guessed(tmp_path, text)
     assert "where" not in values["data"]
-    assert 'have 0 or less in column "is_purchase", and each counts' in "\n".join(told)
+    assert 'have 0 or less in column "is_purchase", and each counts' in "\n".join(lines)
 
 
 def test_a_log_of_what_nobody_took_has_no_truth(tmp_path: Path) -> None:
-    found = config_of(tmp_path, log(f"{HEAD},event", f"{ROW},impression"))
-    assert "hits" not in tomllib.loads(found.text)["evaluation"]
-    assert found.fault == (
+    config = config_of(tmp_path, log(f"{HEAD},event", f"{ROW},impression"))
+    assert "hits" not in tomllib.loads(config.text)["evaluation"]
+    assert config.fault == (
         "column event: impression is no truth: name the true ones in [evaluation] hits"
     )
 
 
 def test_what_is_held_out_follows_from_who_is_there(tmp_path: Path) -> None:
     """All 12 users are there on the last 7 of 30 days, and on the last 1 of 10."""
-    values, told = guessed(tmp_path, log(HEAD))
+    values, lines = guessed(tmp_path, log(HEAD))
     assert values["split"] == {"strategy": "time", "valid_days": 7}
-    found = "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30, days of UTC"
-    assert found in told
-    assert "split      the last 7 days: 12 of their users had events before" in told
+    summary = "found      360 events of 12 users and 5 items, 2020-01-01 … 2020-01-30, days of UTC"
+    assert summary in lines
+    assert "split      the last 7 days: 12 of their users had events before" in lines
     short = "".join(log(HEAD).splitlines(keepends=True)[:121])
     assert guessed(tmp_path, short)[0]["split"]["valid_days"] == 1
     apart = "".join(
         f"u{n},i{(n + m) % 3},2020-0{1 + n // 3}-0{1 + m}\n" for n in range(9) for m in range(2)
     )
     late = "new,i1,2020-05-01\nnew,i2,2020-05-01\n"
-    values, told = guessed(tmp_path, f"{HEAD}\n{apart}{late}")
+    values, lines = guessed(tmp_path, f"{HEAD}\n{apart}{late}")
     assert values["split"] == {"strategy": "last_n", "n": 1}
-    assert "split      each user's last event: of the last 7 days 0 users had events before" in told
+    assert (
+        "split      each user's last event: of the last 7 days 0 users had events before" in lines
+    )
 
 
 def test_parquet_has_types_and_lists(tmp_path: Path) -> None:
     """Lists side by side are rows; beside columns that are named they are tags, say."""
     typed = pl.read_csv(log("user,item,when").encode(), try_parse_dates=True)
-    values, told = guessed(tmp_path, typed)
-    assert "time       column when: a date or time" in told
+    values, lines = guessed(tmp_path, typed)
+    assert "time       column when: a date or time" in lines
     assert "time_format" not in values["data"]
     lists = typed.group_by("user", maintain_order=True).agg("when", "item")
     assert guessed(tmp_path, lists)[0]["data"]["rows"] == ["when", "item"]
@@ -369,10 +374,10 @@ def test_the_events_of_a_session_are_rows(tmp_path: Path) -> None:
     events = [{"aid": f"a{n % 5}", "ts": (18_262 + n) * 86_400_000} for n in range(10)]
     sessions = [json.dumps({"session": f"s{n}", "events": events}) + "\n" for n in range(12)]
     (tmp_path / "log.jsonl").write_text("".join(sessions))
-    found = config_for(tmp_path / "log.jsonl", tmp_path / "new.toml")
-    assert "rows       the elements of events" in found.lines
-    data = tomllib.loads(found.text)["data"]
-    assert (found.fault, data["rows"], data["item"], data["time"]) == ("", "events", "aid", "ts")
+    config = config_for(tmp_path / "log.jsonl", tmp_path / "new.toml")
+    assert "rows       the elements of events" in config.lines
+    data = tomllib.loads(config.text)["data"]
+    assert (config.fault, data["rows"], data["item"], data["time"]) == ("", "events", "aid", "ts")
 
 
 def test_a_table_of_a_database_is_a_log(tmp_path: Path) -> None:
@@ -383,8 +388,11 @@ def test_a_table_of_a_database_is_a_log(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE sold (user, item, time)")
         connection.executemany("INSERT INTO sold VALUES (?, ?, ?)", rows)
         connection.commit()
-        found = config_for(Path(f"{path}::sold"), tmp_path / "new.toml")
-        assert (found.fault, tomllib.loads(found.text)["data"]["events"]) == ("", "x.sqlite::sold")
+        config = config_for(Path(f"{path}::sold"), tmp_path / "new.toml")
+        assert (config.fault, tomllib.loads(config.text)["data"]["events"]) == (
+            "",
+            "x.sqlite::sold",
+        )
         with refusal(DataError, "the database has: sold", f'name one: "{path}::sold"'):
             config_for(path, tmp_path / "new.toml")
 
@@ -395,8 +403,8 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
     path.write_bytes(text.encode("latin-1"))
     with refusal(DataError, "is not UTF-8 text"):
         config_for(path, tmp_path / "new.toml")
-    found = config_for(path, tmp_path / "new.toml", encoding="latin-1")
-    assert (found.fault, tomllib.loads(found.text)["data"]["encoding"]) == ("", "latin-1")
+    config = config_for(path, tmp_path / "new.toml", encoding="latin-1")
+    assert (config.fault, tomllib.loads(config.text)["data"]["encoding"]) == ("", "latin-1")
     rows = log("") + "ü,i1,2020-01-01\n"
     path.write_bytes(f"{HEAD}\n{rows}".encode("latin-1"))
     fault = config_for(path, tmp_path / "new.toml").fault
@@ -419,9 +427,9 @@ def test_letters_of_another_encoding(tmp_path: Path) -> None:
     ],
 )
 def test_a_config_is_there_though_no_run_can_begin(tmp_path: Path, rows: str, words: str) -> None:
-    found = config_of(tmp_path, f"{HEAD}\n{rows}")
-    assert words in found.fault
-    assert tomllib.loads(found.text)["data"]["events"] == "log.csv"
+    config = config_of(tmp_path, f"{HEAD}\n{rows}")
+    assert words in config.fault
+    assert tomllib.loads(config.text)["data"]["events"] == "log.csv"
 
 
 NO_TIME = "have an unknown format; name it with --time-format"
@@ -454,9 +462,9 @@ def test_what_is_said_of_a_log_is_in_it(tmp_path: Path) -> None:
     with refusal(DataError, "log.csv: line 1 has 4 fields"):
         config_of(tmp_path, "1,2,5,2020-01-05\n", header=["user", "item", "time"])
     frame = pl.DataFrame({"user": ["a"], "item": ["b"], "time": ["2020"]})
-    for said in ({"header": ["a", "b", "c"]}, {"separator": ";"}, {"encoding": "latin-1"}):
-        with refusal(DataError, f"[data] {next(iter(said))} is for text", "this is Parquet"):
-            config_of(tmp_path, frame, **said)
+    for options in ({"header": ["a", "b", "c"]}, {"separator": ";"}, {"encoding": "latin-1"}):
+        with refusal(DataError, f"[data] {next(iter(options))} is for text", "this is Parquet"):
+            config_of(tmp_path, frame, **options)
     with refusal(DataError, "gone.csv"):
         config_for(tmp_path / "gone.csv", tmp_path / "new.toml")
 

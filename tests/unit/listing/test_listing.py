@@ -66,20 +66,26 @@ def test_every_divisor_and_convention_has_its_row() -> None:
 def test_metrics_as_plain_values_lack_nothing() -> None:
     """JSON has no NaN and no infinity; tests of schemas look at the keys."""
     entries = json.loads(json.dumps(to_jsonable_python(listed.metrics()), allow_nan=False))
-    found: dict[str, Any] = {entry["name"]: entry for entry in entries}
-    assert list(found) == list(DEFINITIONS)
-    assert found["MAP"]["parameters"] == {"divisor": "kaggle, trec, k, retrieved, hits"}
-    assert (found["MAP"]["range"], found["Novelty"]["range"]) == ([0, 1], [0, None])
-    assert (found["Gini"]["of"], found["Gini"]["better"]) == ("all lists together", "lower")
+    by_name: dict[str, Any] = {entry["name"]: entry for entry in entries}
+    assert list(by_name) == list(DEFINITIONS)
+    assert by_name["MAP"]["parameters"] == {"divisor": "kaggle, trec, k, retrieved, hits"}
+    assert (by_name["MAP"]["range"], by_name["Novelty"]["range"]) == ([0, 1], [0, None])
+    assert (by_name["Gini"]["of"], by_name["Gini"]["better"]) == ("all lists together", "lower")
 
 
 @pytest.mark.parametrize("width", [60, 200])
 def test_as_text_all_is_there_and_no_line_is_too_long(width: int) -> None:
-    examples = [(of, one) for of in DEFINITIONS.values() for one in of.examples]
-    metrics = [f"formula: {of.text}" for of, _ in examples]
-    metrics += [f"{one.metric} = {one.steps} =" for _, one in examples]
-    conventions = [f"{one.steps} = {one.value:.4f}" for one in CONVENTIONS.values()]
-    conventions += [one.tools for one in CONVENTIONS.values()]
+    examples = [
+        (definition, example)
+        for definition in DEFINITIONS.values()
+        for example in definition.examples
+    ]
+    metrics = [f"formula: {definition.text}" for definition, _ in examples]
+    metrics += [f"{example.metric} = {example.steps} =" for _, example in examples]
+    conventions = [
+        f"{convention.steps} = {convention.value:.4f}" for convention in CONVENTIONS.values()
+    ]
+    conventions += [convention.tools for convention in CONVENTIONS.values()]
     for text, known, parts in (
         (listed.metrics_text(width), DEFINITIONS, metrics),
         (listed.conventions_text(width), CONVENTIONS, conventions),
@@ -149,7 +155,6 @@ def test_each_is_a_schema_that_is_open(name: str) -> None:
 
 
 def properties(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every property of a schema by its name."""
     if isinstance(schema, dict):
         yield from schema.get("properties", {}).items()
     for part in schema.values() if isinstance(schema, dict) else schema:
@@ -159,15 +164,15 @@ def properties(schema: Any) -> Iterator[tuple[str, Any]]:
 
 def words_of(schema: Any) -> set[str]:
     """Return the words of an enumeration, or of one that may be null."""
-    found = {word for part in schema.get("anyOf", ()) for word in part.get("enum", ())}
-    return found | set(schema.get("enum", ()))
+    allowed = {word for part in schema.get("anyOf", ()) for word in part.get("enum", ())}
+    return allowed | set(schema.get("enum", ()))
 
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_description_names_no_word_that_its_enumeration_has_not(name: str) -> None:
-    for key, found in properties(json.loads(STORED[name])):
-        told = set(re.findall(r"`([^`]+)`", found.get("description", "")))
-        assert not words_of(found) or told - {"@k"} <= words_of(found), key
+    for key, described in properties(json.loads(STORED[name])):
+        quoted = set(re.findall(r"`([^`]+)`", described.get("description", "")))
+        assert not words_of(described) or quoted - {"@k"} <= words_of(described), key
 
 
 def test_words_of_documents_are_those_of_the_types_that_make_them() -> None:

@@ -107,7 +107,7 @@ evaluation_sets = st.lists(st.tuples(words, st.text("abc", max_size=3)), min_siz
 def test_ours_are_the_metric_under_each_divisor_in_any_order_and_blocks_of_users(
     evaluation_set: list[tuple[str, str]], k: int, random: Random
 ) -> None:
-    lists, truths = zip(*evaluation_set, strict=True)
+    lists, truths = [row[0] for row in evaluation_set], [row[1] for row in evaluation_set]
     result = by_convention(lists, truths, k)
     for divisor in DIVISORS:
         block = Block(matrix(lists), key_of(truths), k)
@@ -116,4 +116,4 @@ def test_ours_are_the_metric_under_each_divisor_in_any_order_and_blocks_of_users
         assert result[name] == exactly(values.mean()), divisor
     assert map_by_convention(matrix(lists), key_of(truths), k, block=2) == result
     again = random.sample(evaluation_set, len(evaluation_set))
-    assert by_convention(*zip(*again, strict=True), k) == result
+    assert by_convention([row[0] for row in again], [row[1] for row in again], k) == result

@@ -26,7 +26,6 @@ AS_THEY_STAND = float(Fraction(5, 6) + 1) / 2
 
 
 def figure(lists: Any, truth: Any = TRUTH, metric: str = "MAP@3", **named: Any) -> Any:
-    """Return one figure."""
     return evaluate(lists, truth, metric, **named).iloc[0]
 
 

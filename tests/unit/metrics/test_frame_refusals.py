@@ -39,13 +39,12 @@ def refused(kind: type[HarnessError], words: str, **options: Any) -> None:
 
 
 def objects(*values: object) -> pd.Series:
-    """Return a column of Python objects."""
     return pd.Series(list(values), dtype=object)
 
 
 def cells(*lists: object) -> pd.DataFrame:
     """Return a row each of ann and bob, with a Python object for the items."""
-    return pd.DataFrame({"user": ["ann", "bob"], "item": objects(*lists)})
+    return pd.DataFrame({"user": ["ann", "bob"], "item": pd.Series(list(lists), dtype=object)})
 
 
 TWO = pd.DataFrame({"user": ["ann"] * 2, "item": ["a"] * 2})

@@ -64,6 +64,6 @@ FALLING = {"items": np.zeros((3, 1), np.int32), "truth_indptr": np.array([0, 2, 
 )
 def test_what_is_refused_and_named(changed: dict[str, Any], named: list[str]) -> None:
     arrays: dict[str, Any] = {"items": ITEMS, "truth_indptr": INDPTR, "truth_indices": INDICES}
-    with refusal(ValueError, *named):
+    with refusal(ValueError, named):
         tally(**{"k": 2} | arrays | changed)
     assert tallied([[1, -9]], [[1]], 1).hits[0] == 1  # a fault beyond the cut is none

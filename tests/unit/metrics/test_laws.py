@@ -39,7 +39,6 @@ def evaluation_sets(row: st.SearchStrategy[list[str]]) -> st.SearchStrategy[Any]
 
 
 def figures(lists: Any, truth: Any) -> dict[str, float]:
-    """Return every metric of one evaluation set."""
     result: dict[str, float] = evaluate(lists, truth, ALL, train=TRAIN, attributes=LOOKS).to_dict()
     return result
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,6 @@ ALL = [
 
 
 def value(name: str, ranked: Sequence[int], truth: Sequence[int], k: int) -> float:
-    """Return one metric of one list."""
     lists = np.array([ranked], np.int32).reshape(1, -1)
     rows = ragged([truth])
     result = per_user(parse(f"{name}@{k}"), Block(lists, Judgments(rows, rows.sizes), k))
@@ -134,7 +134,7 @@ def test_text_is_read_and_printed(text: str, printed: str) -> None:
     ],
 )
 def test_what_is_misspelled_is_named_with_what_was_meant(text: str, named: list[str]) -> None:
-    with refusal(UsageError, *named):
+    with refusal(UsageError, named):
         parse(text)
 
 
@@ -150,6 +150,7 @@ def test_a_metric_made_by_hand_is_checked_too() -> None:
     assert Metric("MAP", 12, (("divisor", "kaggle"),)) == parse("MAP@12")
     with pytest.raises(UsageError, match="banana"):
         Metric("MAP", 12, (("divisor", "banana"),))
-    for arguments in (("MAP", "12"), ("MAP", 12.5), ("MAP", True), (5, 3)):
+    faulty: Any = [("MAP", "12"), ("MAP", 12.5), ("MAP", True), (5, 3)]
+    for name, k in faulty:
         with pytest.raises(UsageError):
-            Metric(*arguments)  # type: ignore[arg-type]
+            Metric(name, k)

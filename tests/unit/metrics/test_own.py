@@ -111,7 +111,7 @@ def test_it_gets_hits_true_items_and_the_cut_off_of_every_user(
     ],
 )
 def test_what_is_misspelled_is_named(folder: Path, text: str, named: list[str]) -> None:
-    with refusal(UsageError, *named):
+    with refusal(UsageError, named):
         parse(text, folder)
 
 
@@ -128,7 +128,7 @@ def test_what_goes_wrong_in_it_is_told_with_its_arguments(
     folder: Path, function: str, named: list[str]
 ) -> None:
     arguments = f'"my_metrics:{function}"', "hits=[2 3] as ranks, n_relevant=3, k=3"
-    with refusal(UsageError, *arguments, *named):
+    with refusal(UsageError, arguments, named):
         evaluate(LISTS, TRUTH, parse(f"my_metrics:{function}@3", folder))
 
 
@@ -142,7 +142,6 @@ def test_it_is_known_by_its_text() -> None:
 
 
 def digest(folder: Path, name: str = "mine", **files: str) -> str | None:
-    """Return the digest of a function in a folder of files."""
     small.write(folder, {f"{name}.py": text for name, text in files.items()})
     return parse(f"{name}:early@3", folder).definition.digest
 
@@ -195,9 +194,10 @@ def test_of_an_installed_package_the_version_counts(
         invalidate_caches()
         of_package = parse("own_shop:early@3", tmp_path).definition.digest
         digests.append((of_package, digest(tmp_path, mine="from own_shop import early\n")))
-    for first, other, again in zip(*digests, strict=True):
-        assert first == again != other
-        assert first is not None
+    first, other, again = digests
+    for n in range(2):
+        assert first[n] == again[n] != other[n]
+        assert first[n] is not None
 
 
 def test_a_function_of_no_file_is_known_by_its_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_ndcg_is_what_plain_python_says_and_exactly_1_in_the_order_of_grades(
     evaluation_set: list[Any], truth: Grades, k: int
 ) -> None:
     best_first = sorted(truth, key=lambda item: -truth[item])
-    lists, truths = zip(*evaluation_set, strict=True)
+    lists, truths = [row[0] for row in evaluation_set], [row[1] for row in evaluation_set]
     for gain, ideal in NDCG:
         name = f"NDCG(gain={gain},ideal={ideal})@{k}"
         expected = [naive_ndcg(row, truth, k, gain, ideal) for row, truth in evaluation_set]
@@ -126,7 +126,7 @@ users = st.tuples(ranked, st.sets(st.integers(0, 9)).map(sorted))
 
 @given(evaluation_set=st.lists(users, min_size=1, max_size=5), k=cuts)
 def test_ranks_are_first_places_within_the_cut(evaluation_set: list[Any], k: int) -> None:
-    lists, truths = zip(*evaluation_set, strict=True)
+    lists, truths = [row[0] for row in evaluation_set], [row[1] for row in evaluation_set]
     truth = ragged(truths)
     expected = [
         row[:k].index(item) + 1 if item in row[:k] else 0

@@ -56,7 +56,6 @@ OF_THREE = lists([9, 0, 8], [1, 9, 2], [7, 8, 9])
 
 
 def curve_of(name: str, *repeats: Recommendations) -> dict[int, float]:
-    """Return the curve, added up over the users one by one."""
     metric = parse(name)
     total: Sums = {}
     for user in range(3):

@@ -23,8 +23,7 @@ def rows(name: str, values: Any = WORTH) -> dict[str, Any]:
 
 
 def refused(lists: Any, *words: str) -> None:
-    """Check that lists are refused with every word."""
-    with refusal(UsageError, *words):
+    with refusal(UsageError, words):
         evaluate(lists, TRUTH, MAP)
 
 

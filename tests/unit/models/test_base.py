@@ -151,7 +151,6 @@ def test_a_column_of_users_is_read_once(tmp_path: Path) -> None:
 
 
 def spoil(train: Train) -> None:
-    """Change in place whatever a model may reach."""
     train.matrix.data = np.zeros_like(train.matrix.data)
     train.matrix.indices = train.matrix.indices[::-1].copy()
     train.matrix.indptr = np.zeros_like(train.matrix.indptr)

@@ -51,15 +51,15 @@ def test_means_are_weighted_by_similarity() -> None:
 
 def test_pairs_of_many_rows() -> None:
     draw = np.random.default_rng(600)
-    left, right = draw.random((600, 9)), draw.random((20, 9))
-    left, right = left * (left < 0.5), right * (right < 0.5)
+    first, right = draw.random((600, 9)), draw.random((20, 9))
+    first, right = first * (first < 0.5), right * (right < 0.5)
     places = draw.integers(-1, 20, (600, 5)).astype(np.int32)
-    products = pair_products(csr_array(left), csr_array(right), places)
-    expected = (left[:, None, :] * right[places]).sum(axis=2) * (places >= 0)
+    products = pair_products(csr_array(first), csr_array(right), places)
+    expected = (first[:, None, :] * right[places]).sum(axis=2) * (places >= 0)
     assert np.allclose(products, expected)
-    alone = pair_products(csr_array(left[[300]]), csr_array(right), places[[300]])
+    alone = pair_products(csr_array(first[[300]]), csr_array(right), places[[300]])
     assert np.array_equal(alone[0], products[300])
-    assert pair_products(csr_array(left[:0]), csr_array(right), places[:0]).shape == (0, 5)
+    assert pair_products(csr_array(first[:0]), csr_array(right), places[:0]).shape == (0, 5)
 
 
 def test_attributes_as_matrices() -> None:

@@ -50,22 +50,22 @@ def test_norms_are_added_where_there_is_an_overlap() -> None:
 
 def test_entries_that_cancel_are_no_entries() -> None:
     """Sums that come back to 0 again and again are met more often than there are columns."""
-    left = csr_array(np.ones((1, 6)))
+    first = csr_array(np.ones((1, 6)))
     right = csr_array(np.array([[1.0, 1.0], [-1.0, -1.0]] * 2 + [[1.0, 2.0], [1.0, 0.0]]))
-    columns, values = largest_products(left, right, 2)
+    columns, values = largest_products(first, right, 2)
     assert (columns.tolist(), values.tolist()) == ([[0, 1]], [[2.0, 2.0]])
-    assert largest_products(left[:, :4], right[:4], 2)[0].tolist() == [[-1, -1]]
+    assert largest_products(first[:, :4], right[:4], 2)[0].tolist() == [[-1, -1]]
 
 
 def test_every_allowed_column_is_ranked() -> None:
-    left, right = LEFT[[0, 1]], np.array([[-3.0, 0.0, 1.0], [9.0, 9.0, 9.0], [0.0, 0.0, -1.0]])
+    first, right = LEFT[[0, 1]], np.array([[-3.0, 0.0, 1.0], [9.0, 9.0, 9.0], [0.0, 0.0, -1.0]])
     # −3 0 −1, and a row without entries
-    assert largest_scores(left, right, 3).tolist() == [[1, 2, 0], [-1, -1, -1]]
+    assert largest_scores(first, right, 3).tolist() == [[1, 2, 0], [-1, -1, -1]]
     allowed = np.array([True, False, True])
-    assert largest_scores(left, right, 3, allowed=allowed).tolist() == [[2, 0, -1], [-1, -1, -1]]
+    assert largest_scores(first, right, 3, allowed=allowed).tolist() == [[2, 0, -1], [-1, -1, -1]]
     exclude = csr_array(np.array([[0, 1, 1], [0, 0, 0]], bool))
-    assert largest_scores(left, right, 2, exclude=exclude).tolist() == [[0, -1], [-1, -1]]
-    assert largest_scores(left, right, 0).shape == (2, 0)
+    assert largest_scores(first, right, 2, exclude=exclude).tolist() == [[0, -1], [-1, -1]]
+    assert largest_scores(first, right, 0).shape == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -110,20 +110,20 @@ shapes = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 7))
 def test_as_numpy_multiplies(shape: tuple[int, int, int], k: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
     n, m, width = shape
-    left, right = draw.integers(-2, 3, (n, m)), draw.integers(-2, 3, (m, width))
+    first, right = draw.integers(-2, 3, (n, m)), draw.integers(-2, 3, (m, width))
     held = draw.random((n, width)) < 0.2
-    product = (left @ right).astype(float)
+    product = (first @ right).astype(float)
     columns, values = largest_products(
-        csr_array(left.astype(np.float64)), csr_array(right.astype(np.float64)), k,
+        csr_array(first.astype(np.float64)), csr_array(right.astype(np.float64)), k,
         exclude=csr_array(held),
     )  # fmt: skip
     assert columns.tolist() == reference(product, k, (product > 0) & ~held)
     assert values.sum() == sum(
         product[i, j] for i, row in enumerate(columns) for j in row if j >= 0
     )
-    some = (left != 0).any(axis=1)[:, None]
+    some = (first != 0).any(axis=1)[:, None]
     dense = largest_scores(
-        csr_array(left.astype(np.float32)), right.astype(np.float32), k, exclude=csr_array(held)
+        csr_array(first.astype(np.float32)), right.astype(np.float32), k, exclude=csr_array(held)
     )
     assert dense.tolist() == reference(product, k, some & ~held)
 
@@ -131,15 +131,15 @@ def test_as_numpy_multiplies(shape: tuple[int, int, int], k: int, seed: int) -> 
 @pytest.mark.parametrize("rows", [1, 256, 700])
 def test_rows_do_not_depend_on_others(rows: int) -> None:
     draw = np.random.default_rng(rows)
-    left = csr_array(draw.random((rows, 30)) * (draw.random((rows, 30)) < 0.3))
+    first = csr_array(draw.random((rows, 30)) * (draw.random((rows, 30)) < 0.3))
     right = draw.random((30, 1_000))
     sparse = csr_array(right * (right < 0.1))
-    together = largest_products(left, sparse, 9)
-    dense = largest_scores(left, right.astype(np.float32), 9)
+    together = largest_products(first, sparse, 9)
+    dense = largest_scores(first, right.astype(np.float32), 9)
     for row in {0, rows // 2, rows - 1}:
-        alone = largest_products(left[[row]], sparse, 9)
+        alone = largest_products(first[[row]], sparse, 9)
         assert np.array_equal(alone[0][0], together[0][row])
         assert np.array_equal(alone[1][0], together[1][row])
         assert np.array_equal(
-            largest_scores(left[[row]], right.astype(np.float32), 9)[0], dense[row]
+            largest_scores(first[[row]], right.astype(np.float32), 9)[0], dense[row]
         )

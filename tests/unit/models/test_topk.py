@@ -54,11 +54,11 @@ def test_equals_plain_python(data: Any) -> None:
     exclude = [data.draw(distinct) for _ in range(rows)]
     lists = [data.draw(distinct)[:k] for _ in range(rows)]
     users = np.arange(rows, dtype=np.int32)
-    assert top_k(order(*shared), users, k, holds(exclude, n)).tolist() == [
+    assert top_k(np.array(shared, np.int32), users, k, holds(exclude, n)).tolist() == [
         naive_fill([], shared, set(items), k) for items in exclude
     ]
     padded = np.array([[*items, *[-1] * k][:k] for items in lists], np.int32)
-    assert fill(padded, order(*shared), holds(exclude, n)).tolist() == [
+    assert fill(padded, np.array(shared, np.int32), holds(exclude, n)).tolist() == [
         naive_fill(items, shared, set(held), k) for items, held in zip(lists, exclude, strict=True)
     ]
     assert [[item for item in row if item >= 0] for row in padded.tolist()] == lists, "as before"

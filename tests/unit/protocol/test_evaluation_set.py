@@ -119,7 +119,7 @@ def test_shown_needs_times_and_a_window(lacking: str) -> None:
 def test_an_empty_evaluation_set_prints_the_funnel_and_the_rule(
     valid: str, keys: dict[str, Any], named: list[str]
 ) -> None:
-    with refusal(EmptyEvaluationSetError, *named):
+    with refusal(EmptyEvaluationSetError, named):
         evaluation_set(TRAIN, pairs(valid), **keys)
 
 

@@ -31,8 +31,6 @@ class User(NamedTuple):
 
 
 def set_of(users: list[User], candidates: list[str]) -> EvaluationSet:
-    """Return the evaluation set of some users, whatever their order."""
-
     def column(ids: list[str]) -> pl.Series:
         return pl.Series(ids, dtype=pl.String)
 

@@ -90,12 +90,12 @@ NO_PROBABILITY = "[data] value: found the grade 5", "pFound@2", "from 0 to 1"
 
 
 def test_p_found_refuses_grades_that_are_no_probabilities(tmp_path: Path) -> None:
-    with refusal(DataError, *NO_PROBABILITY):
+    with refusal(DataError, NO_PROBABILITY):
         evaluation_set(tmp_path, data={"value": "stars"}, evaluation={"metrics": ["pFound@2"]})
 
 
 def test_the_metric_of_tuning_is_held_to_the_grades(tmp_path: Path) -> None:
     log = small.TO_TUNE.replace("\n", ",5\n").replace("time,5", "time,stars")
-    with refusal(DataError, *NO_PROBABILITY):
+    with refusal(DataError, NO_PROBABILITY):
         tune = {"metric": "pFound@2"}
         inner_tasks(small.config(tmp_path, log=log, data={"value": "stars"}, tune=tune))

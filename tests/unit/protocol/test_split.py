@@ -32,7 +32,6 @@ def at(text: str) -> int:
 
 
 def days(events: Events) -> list[int]:
-    """Return the days of September."""
     return sorted({(int(t) - at("2020-09-01")) // DAY + 1 for t in events.time})
 
 
@@ -224,7 +223,7 @@ def test_an_empty_side_is_an_error_that_names_the_range(config: SplitConfig, sid
 )
 def test_odd_times_are_noted(times: list[int], words: list[str]) -> None:
     data = dataset([("ann", "a", time) for time in times])
-    with refusal(DataError, *words):
+    with refusal(DataError, words):
         split(data, time_split(valid_days=7))
 
 

@@ -1,6 +1,7 @@
 """Per-user splits whose cut falls among events of equal time: `ties` decides, not item ids."""
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ ONE_DAY = "2020-01-01"
 THREE_EACH = [f"u{n:03} {item}" for n in range(40) for item in "abc"]
 
 
-def log_of(*rows: str) -> str:
+def log_of(rows: Iterable[str]) -> str:
     """Return a log of `user item` pairs, all on one day."""
     return "user,item,time\n" + "".join(f"{row.replace(' ', ',')},{ONE_DAY}\n" for row in rows)
 
@@ -33,18 +34,17 @@ def config_of(folder: Path, log: str, split: dict[str, Any] | None = None, **mor
 
 
 def held_out(task: Task) -> dict[str, str]:
-    """Return the last item held out of each user."""
     data, valid = task.data, task.split.valid
     users, items = data.user_ids.to_list(), data.item_ids.to_list()
     return {users[u]: items[i] for u, i in zip(valid.user, valid.item, strict=True)}
 
 
-def last_items(*arguments: Any, **keys: Any) -> dict[str, str]:
-    return held_out(make_task(config_of(*arguments, **keys)))
+def last_items(folder: Path, log: str, split: Any = None, **more: Any) -> dict[str, str]:
+    return held_out(make_task(config_of(folder, log, split, **more)))
 
 
 def test_shuffle_favours_no_item_where_id_takes_the_highest(tmp_path: Path) -> None:
-    log = log_of(*(f"u{n} {item}" for n in range(900) for item in "abc"))
+    log = log_of(f"u{n} {item}" for n in range(900) for item in "abc")
     shuffled = Counter(last_items(tmp_path, log).values())
     # A third of 900 each; five standard deviations (14.1) are 71.
     assert all(abs(shuffled[item] - 300) < 71 for item in "abc"), shuffled
@@ -53,9 +53,9 @@ def test_shuffle_favours_no_item_where_id_takes_the_highest(tmp_path: Path) -> N
 
 def test_nothing_but_the_seed_moves_what_is_held_out(tmp_path: Path) -> None:
     """Neither the order of rows nor other users and earlier events; and no seed, a later event."""
-    alone = last_items(tmp_path, log_of(*THREE_EACH))
-    assert last_items(tmp_path, log_of(*THREE_EACH[::-1])) == alone
-    more = log_of("aaa z", "aaa y", *THREE_EACH, "zzz y", "zzz z")
+    alone = last_items(tmp_path, log_of(THREE_EACH))
+    assert last_items(tmp_path, log_of(THREE_EACH[::-1])) == alone
+    more = log_of(["aaa z", "aaa y", *THREE_EACH, "zzz y", "zzz z"])
     more += "u000,earlier,2019-01-01\naaa,x,2020-01-02\n"
     wider = last_items(tmp_path, more)
     assert {user: item for user, item in wider.items() if user in alone} == alone
@@ -63,7 +63,7 @@ def test_nothing_but_the_seed_moves_what_is_held_out(tmp_path: Path) -> None:
 
 
 def test_the_split_has_a_seed_of_its_own(tmp_path: Path) -> None:
-    log = log_of(*THREE_EACH)
+    log = log_of(THREE_EACH)
     drawn = last_items(tmp_path, log)
     assert last_items(tmp_path, log, {"seed": 0}, seed=7) == drawn
     assert last_items(tmp_path, log, {"seed": 7}) != drawn
@@ -79,7 +79,7 @@ def test_file_holds_out_what_stands_last_in_the_file(tmp_path: Path) -> None:
 def test_file_order_is_kept_in_the_cache_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = log_of("ann b", "ann c", "ann a", "bob a", "bob b")
+    log = log_of(["ann b", "ann c", "ann a", "bob a", "bob b"])
     monkeypatch.setenv("HARNESS_CACHE_SETTLE", "0")  # else files just written are not kept
     config = config_of(tmp_path, log, {"ties": "file"}, data={"cache": True})
     read = make_task(config)
@@ -91,7 +91,7 @@ LAST_IN_FILE = {"split": {"strategy": "last_n", "n": 1, "ties": "file"}}
 
 
 def test_file_is_refused_where_rows_have_no_common_order(tmp_path: Path) -> None:
-    small.write(tmp_path, {"log/1.csv": log_of("ann a", "ann b"), "log/2.csv": log_of("bob a")})
+    small.write(tmp_path, {"log/1.csv": log_of(["ann a", "ann b"]), "log/2.csv": log_of(["bob a"])})
     folder = {"events": "log"}
     config = config_of(tmp_path, "", {"ties": "file"}, data=folder)
     with refusal(UsageError, '[split] ties = "file"', str(tmp_path / "log"), 'ties = "shuffle"'):
@@ -110,8 +110,8 @@ def test_file_is_refused_where_events_come_from_several_tables() -> None:
 
 
 # ann is cut among equal times, bob between two days, and all of cid is held out.
-ONE_OF_TWO = log_of("ann a", "ann b", "bob a", "cid a") + "bob,b,2020-01-02\n"
-NONE_OF_TWO = log_of("ann a", "bob b") + "ann,b,2020-01-02\nbob,a,2020-01-02\n"
+ONE_OF_TWO = log_of(["ann a", "ann b", "bob a", "cid a"]) + "bob,b,2020-01-02\n"
+NONE_OF_TWO = log_of(["ann a", "bob b"]) + "ann,b,2020-01-02\nbob,a,2020-01-02\n"
 HALF = {"strategy": "fraction", "fraction": 0.5, "seed": 3}
 ONE = "1 of 2 users is cut between events of equal time; "
 
@@ -137,7 +137,7 @@ def test_an_inner_split_keeps_the_order_of_rows_where_the_outer_one_does_not(
     tmp_path: Path,
 ) -> None:
     """Ann's last day of training is the 1st; the last of its rows is a."""
-    log = log_of("ann c", "bob b", "ann b", "ann a", "bob c") + "ann,c,2020-01-09\n"
+    log = log_of(["ann c", "bob b", "ann b", "ann a", "bob c"]) + "ann,c,2020-01-09\n"
     outer = {"strategy": "time", "valid_days": 1}
     (task,) = inner_tasks(config_of(tmp_path, log, outer, tune=LAST_IN_FILE))
     assert held_out(task) == {"ann": "a", "bob": "c"}

@@ -1,6 +1,6 @@
 """What the charts of a run draw, read from matplotlib's Axes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -39,7 +39,7 @@ def pair(first: str, other: str, difference: float, verdict: str) -> dict[str, A
             "ci95_bootstrap": ends, "verdict": verdict, **rest, **tests}  # fmt: skip
 
 
-def run_of(*models: Mapping[str, Any], **parts: Any) -> Run:
+def run_of(models: Iterable[Mapping[str, Any]], **parts: Any) -> Run:
     record = {
         "evaluation": EVALUATION,
         "models": models,
@@ -48,10 +48,10 @@ def run_of(*models: Mapping[str, Any], **parts: Any) -> Run:
     return Run(record=RunRecord.model_validate(record | parts, strict=False))
 
 
-def compared(*pairs: Mapping[str, Any], baseline: str | None = None) -> dict[str, Any]:
+def compared(pairs: Iterable[Mapping[str, Any]], baseline: str | None = None) -> dict[str, Any]:
     rules = {"baseline": baseline, "correction": "holm", "seed": 1, "resamples": 9, "flips": 9}
     users = {"metric": "MAP@2", "users": 4, "any_hit": {}, "better": "higher"}
-    return {**users, **rules, "pairs": pairs}
+    return {**users, **rules, "pairs": tuple(pairs)}
 
 
 THREE = model("a", 0.5), model("b", 0.4), model(WIDE, 0.3)
@@ -59,7 +59,6 @@ PAIRS = pair("a", "b", 0.1, "tied"), pair("a", WIDE, 0.2, "better"), pair("b", W
 
 
 def points(ax: Axes) -> list[tuple[float, float, str]]:
-    """Return the x, y and colour of every point."""
     drawn = []
     for line in ax.lines:
         (x, *_), (y, *_) = np.asarray(line.get_data(), float).tolist()
@@ -72,7 +71,7 @@ def rows(ax: Axes) -> list[str]:
 
 
 def test_forest_has_a_row_a_model_and_the_line_of_chance() -> None:
-    ax = run_of(*THREE, chance={"MAP@2": {"mean": 0.25, "sd": 0.125}}).plot.forest()
+    ax = run_of(THREE, chance={"MAP@2": {"mean": 0.25, "sd": 0.125}}).plot.forest()
     assert rows(ax) == ["a", "b", "x" * 14 + "…" + "x" * 11 + " $a$"]
     assert points(ax) == [(0.5, 0, BEST), (0.4, 1, REST), (0.3, 2, REST)]
     (chance,) = [line for line in ax.lines if line.get_color() == CHANCE]
@@ -82,15 +81,15 @@ def test_forest_has_a_row_a_model_and_the_line_of_chance() -> None:
 
 
 def test_means_far_apart_stand_on_a_logarithmic_axis() -> None:
-    far = run_of(model("a", 0.5), model("b", 0.01))
+    far = run_of([model("a", 0.5), model("b", 0.01)])
     assert far.plot.forest().get_xscale() == "log"
     assert far.plot.forest(log=False).get_xscale() == "linear"
     with refusal(UsageError, "a mean is 0 or less"):
-        run_of(model("a", 0.5), model("b", 0.0)).plot.forest(log=True)
+        run_of([model("a", 0.5), model("b", 0.0)]).plot.forest(log=True)
 
 
 def test_differences_to_the_best_to_a_model_and_to_the_baseline() -> None:
-    plot = run_of(*THREE, comparison=compared(*PAIRS)).plot
+    plot = run_of(THREE, comparison=compared(PAIRS)).plot
     ax = plot.differences()
     assert points(ax) == [(-0.1, 0, REST), (-0.2, 1, REST)]
     assert ax.lines[0].get_color() == BEST  # the line of 0 is the model that the others are less
@@ -101,35 +100,35 @@ def test_differences_to_the_best_to_a_model_and_to_the_baseline() -> None:
     assert points(plot.differences(to=WIDE)) == [(0.2, 0, BEST), (0.1, 1, REST)]
     with refusal(UsageError, 'no model "bb"; did you mean'):
         plot.differences(to="bb")
-    beside = compared(*PAIRS[1:], baseline=WIDE)
-    ax = run_of(*THREE, comparison=beside).plot.differences()
+    beside = compared(PAIRS[1:], baseline=WIDE)
+    ax = run_of(THREE, comparison=beside).plot.differences()
     assert rows(ax) == ["a", "b"]
     assert ax.lines[0].get_color() == BASELINE
     with refusal(UsageError, "no two models"):
-        run_of(THREE[0]).plot.differences()
+        run_of(THREE[:1]).plot.differences()
 
 
 def test_a_lower_value_may_be_the_better_one() -> None:
     """b has the higher value and is worse."""
-    pairs = compared(pair("a", "b", -0.2, "better")) | {"better": "lower"}
-    ax = run_of(model("a", 0.2), model("b", 0.4), comparison=pairs).plot.differences()
+    pairs = compared([pair("a", "b", -0.2, "better")]) | {"better": "lower"}
+    ax = run_of([model("a", 0.2), model("b", 0.4)], comparison=pairs).plot.differences()
     assert points(ax) == [(0.2, 0, REST)]
     assert any(str(line.get_gid()).endswith(", worse") for line in ax.lines)
 
 
 def test_lines_end_beside_their_names() -> None:
     curves = {"a": {1: 0.5, 2: 0.25}, "b": {1: 0.0, 2: 0.25}}
-    ax = run_of(*(model(name, 0.3, curve=curve) for name, curve in curves.items())).plot.by_k()
+    ax = run_of([model(name, 0.3, curve=curve) for name, curve in curves.items()]).plot.by_k()
     assert sorted(points(ax)) == [(1, 0.0, REST), (1, 0.5, BEST), (2, 0.25, BEST), (2, 0.25, REST)]
     assert [text.get_text() for text in ax.texts] == ["a", "b"]
     with refusal(UsageError, "has no curve"):
-        run_of(*THREE).plot.by_k()
+        run_of(THREE).plot.by_k()
 
 
 def test_slices_of_a_column() -> None:
     ends = {"mean": 0.5, "ci95": None}
     part = {"by": "country", "label": "no", "users": 2, "models": {"a": ends}, "small": True}
-    plot = run_of(model("a", 0.5), slices=[part]).plot
+    plot = run_of([model("a", 0.5)], slices=[part]).plot
     assert rows(plot.slices()) == ["no\nn = 2"]
     assert plot.slices().lines[0].get_markerfacecolor() == "none"
     with refusal(UsageError, 'no groups by "age"'):
@@ -138,7 +137,7 @@ def test_slices_of_a_column() -> None:
 
 def test_coverage_by_popularity() -> None:
     described = {"Coverage@2": 0.5, "Popularity@2": 10.0}
-    ax = run_of(model("a", 0.5, described=described), model("b", 0.4)).plot.coverage()
+    ax = run_of([model("a", 0.5, described=described), model("b", 0.4)]).plot.coverage()
     assert points(ax) == [(10.0, 50.0, BEST)]
 
 
@@ -148,7 +147,7 @@ def test_it_draws_on_an_axes_of_yours_and_names_keep_apart() -> None:
     names = [f"{'long ' * 8}{n} {'long ' * 8}" for n in range(15)]
     many = [model(name, 0.5, curve={1: 0.5, 2: 0.5}) for name in names]
     ax = Figure((7, 5), dpi=72).subplots()
-    assert run_of(*many).plot.by_k(ax) is ax
+    assert run_of(many).plot.by_k(ax) is ax
     texts = [text.get_text() for text in ax.texts]
     assert len({*texts}) == 15 and max(map(len, texts)) == 30
     places = [text.xyann[1] * ax.bbox.height for text in ax.texts]  # in points

@@ -1,6 +1,6 @@
 """A run says which model is best before anything else, in the verdicts of its comparison."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ WORSE = Verdict(0.4, -9.0, 0.0, "worse than chance")
 
 def ranking(
     names: list[str],
-    *pairs: tuple[str, str, str],
+    pairs: Sequence[tuple[str, str, str]] = (),
     metric: str = "MAP@2",
     baseline: str | None = None,
     chance: Mapping[str, Verdict] = {},
@@ -50,7 +50,7 @@ def tied(names: list[str]) -> list[tuple[str, str, str]]:
 def test_best_tied_behind_and_chance() -> None:
     better = [("first", "better", name) for name in ("third", "last")]
     chance = dict.fromkeys(NAMES, BETTER) | {"last": LUCK}
-    result = ranking(NAMES, *tied(["second"]), *better, chance=chance)
+    result = ranking(NAMES, [*tied(["second"]), *better], chance=chance)
     assert wording.answer(result) == [
         "BEST  first: MAP@2 0.5000 (0.0000 … 1.0000), 12.9 × chance",
         "      tied with second; better than the other 2",
@@ -66,7 +66,7 @@ MANY = ["k,1", *(f"m{i}" for i in range(1, 11))]
 @pytest.mark.parametrize(
     ("result", "line"),
     [
-        (ranking(["first", *MANY], *tied(MANY)),
+        (ranking(["first", *MANY], tied(MANY)),
          'tied with "k,1", m1, m2, m3, m4, m5, m6, m7 and 3 more'),
         (ranking(NAMES[:1]), "the only model"),
         (ranking(NAMES[:2]), "not compared: one user is not enough to compare models"),
@@ -75,9 +75,9 @@ MANY = ["k,1", *(f"m{i}" for i in range(1, 11))]
         (ranking(NAMES[:1], metric="Gini@2"),
          "BEST  first: Gini@2 0.5000 (0.0000 … 1.0000), lower is better"),
         # Equal means, and the comparison may have ordered them otherwise.
-        (ranking(NAMES[:2], ("second", "worse", "first")), "better than second"),
+        (ranking(NAMES[:2], [("second", "worse", "first")]), "better than second"),
         # A baseline that is best was compared with all.
-        (ranking(NAMES[:3], ("second", "worse", "first"), ("third", "tied", "first"),
+        (ranking(NAMES[:3], [("second", "worse", "first"), ("third", "tied", "first")],
                  baseline="first"), "tied with third; better than second"),
     ],
 )  # fmt: skip
@@ -100,7 +100,7 @@ def test_who_leads_by_another_metric_is_said() -> None:
 
 def test_a_best_that_is_no_more_than_chance_says_so() -> None:
     chance = {"first": LUCK, "second": WORSE}
-    result = ranking(NAMES[:2], *tied(["second"]), chance=chance)
+    result = ranking(NAMES[:2], tied(["second"]), chance=chance)
     _, first, _, last = map(str.strip, wording.answer(result))
     assert (first, last) == ("it is no better than chance", "worse than chance: second")
     assert column(result) == ["best, no better than chance", "tied, worse than chance"]
@@ -111,7 +111,7 @@ def test_a_best_that_is_no_more_than_chance_says_so() -> None:
 def test_beside_a_baseline_nothing_else_is_claimed() -> None:
     words = {"first": "better", "second": "tied", "last": "worse"}
     pairs = [(name, word, "third") for name, word in words.items()]
-    result = ranking(NAMES, *pairs, baseline="third", chance=dict.fromkeys(NAMES, BETTER))
+    result = ranking(NAMES, pairs, baseline="third", chance=dict.fromkeys(NAMES, BETTER))
     assert wording.answer(result)[1:] == [
         "      better than third; not compared with the other 2, only with third"
     ]
@@ -125,7 +125,7 @@ def test_types_of_events_that_hold_commas_stand_in_quotes() -> None:
 
 
 def test_a_metric_that_calls_nothing_good_has_a_highest() -> None:
-    result = ranking(NAMES[:2], ("first", "higher", "second"), metric="Popularity@2")
+    result = ranking(NAMES[:2], [("first", "higher", "second")], metric="Popularity@2")
     first, second = wording.answer(result)
     assert first.startswith("HIGHEST  first: Popularity@2 ")
     assert second == "      higher than second"
@@ -146,6 +146,6 @@ def test_repeats_show_their_spread_and_z(last: Verdict, alone: str, beside: str)
     single = ranking(["first"]).model_copy(update={"models": (model,)})
     start = f"BEST  last × 10: MAP@2 0.5000 (± 0.1250), {last.lift} × chance"
     assert (wording.answer(single)[0], column(single)) == (start, [alone])
-    two = ranking(NAMES[:1], ("first", "better", "last"))
+    two = ranking(NAMES[:1], [("first", "better", "last")])
     both = two.model_copy(update={"models": (*two.models, model)})
     assert column(both) == ["best", beside]

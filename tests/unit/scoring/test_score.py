@@ -71,7 +71,7 @@ def test_conventions_are_cut_at_their_own_k() -> None:
 )
 def test_what_a_solution_does_not_tell_is_refused(name: str, needed: str) -> None:
     words = [name, needed, "a solution does not", "use --config instead of --solution"]
-    with refusal(UsageError, *words):
+    with refusal(UsageError, words):
         scored(THREE, "MAP@2", name)
 
 
@@ -79,7 +79,7 @@ def test_what_looks_further_than_the_evaluation_set_is_refused() -> None:
     """The lists are cut at the evaluation set's k; behind it nothing is known."""
     lists = with_solution(THREE, k=2)
     words = ["Recall@3", "3 positions", "k = 2", "smaller cut-off", "[evaluation]"]
-    with refusal(UsageError, *words):
+    with refusal(UsageError, words):
         scored(lists, "MAP@2", "Recall@3")
     with refusal(UsageError, "k = 2"):
         scored(lists, "MAP@2", k=3, conventions=True)

@@ -111,7 +111,7 @@ NOBODY = "none of the users is in the truth: 'zed' here, 'ann' there"
 def test_files_by_which_nobody_is_scored_are_refused(
     tmp_path: Path, lists: Table, solution: Table, words: list[str]
 ) -> None:
-    with refusal(DataError, *words):
+    with refusal(DataError, words):
         by_solution(tmp_path, lists, solution)
 
 

@@ -24,19 +24,19 @@ WHOLE = {
 
 
 def test_values_come_back() -> None:
-    found = unpack(pack(WHOLE))
-    assert list(found) == list(WHOLE)
-    assert found["a"].tolist() == [1, -2, 1 << 62]
-    assert found[7]["of"].tolist() == [[1.5], [2.0]]
-    assert found[7]["none"].dtype == np.int64
-    assert found["m"].toarray().tolist() == [[0, 3], [0, 0]]
-    assert found["ids"].to_list() == ["x", "é", None]
-    assert found["rows"].rows() == [("b", 2)]
-    assert found["bits"].tolist() == [True, False, True]
-    assert (found["sum"] + Exact.of(np.array([-1e16]))).total == 1.0
-    assert (found["met"] + Distinct(pl.Series(["y"]))).values.sort().to_list() == ["x", "y"]
-    assert (found["count"], found["examples"]) == (1 << 62, ["é", 7])
-    assert (found["most"] + Largest(np.array([0]))).values.tolist() == [1 << 62]
+    unpacked = unpack(pack(WHOLE))
+    assert list(unpacked) == list(WHOLE)
+    assert unpacked["a"].tolist() == [1, -2, 1 << 62]
+    assert unpacked[7]["of"].tolist() == [[1.5], [2.0]]
+    assert unpacked[7]["none"].dtype == np.int64
+    assert unpacked["m"].toarray().tolist() == [[0, 3], [0, 0]]
+    assert unpacked["ids"].to_list() == ["x", "é", None]
+    assert unpacked["rows"].rows() == [("b", 2)]
+    assert unpacked["bits"].tolist() == [True, False, True]
+    assert (unpacked["sum"] + Exact.of(np.array([-1e16]))).total == 1.0
+    assert (unpacked["met"] + Distinct(pl.Series(["y"]))).values.sort().to_list() == ["x", "y"]
+    assert (unpacked["count"], unpacked["examples"]) == (1 << 62, ["é", 7])
+    assert (unpacked["most"] + Largest(np.array([0]))).values.tolist() == [1 << 62]
 
 
 def test_a_slice_of_ids_is_as_long_as_they_are() -> None:
@@ -46,9 +46,9 @@ def test_a_slice_of_ids_is_as_long_as_they_are() -> None:
 
 
 def test_what_cannot_be_packed() -> None:
-    one = np.array([1])
+    single = np.array([1])
     values = "text", None, np.array(["x"])
-    for other in (*({"a": value} for value in values), {1.5: one}, {None: one}):
+    for other in (*({"a": value} for value in values), {1.5: single}, {None: single}):
         with pytest.raises(TypeError, match="cannot be"):
             pack(other)
 

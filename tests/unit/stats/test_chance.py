@@ -28,8 +28,10 @@ def against_chance(values: Any, known: Law) -> Verdict:
 
 def verdict(values: Any, mean: Any, var: Any, third: Any = 0.0, none: Any = 0.5) -> Verdict:
     users = np.shape(values)[-1]
-    facts = [np.broadcast_to(np.float64(x), users) for x in (mean, var, third, none)]
-    return against_chance(values, Law(*facts))
+    mean, var, third, none = (
+        np.broadcast_to(np.float64(x), users) for x in (mean, var, third, none)
+    )
+    return against_chance(values, Law(mean, var, third, none))
 
 
 def of_random_lists(users: int, candidates: int) -> Law:

@@ -46,7 +46,7 @@ def of_all(part: Part) -> Folds:
     return folds_of(of_one(part))
 
 
-def scored_folds(*folds: Scores) -> tuple[ScoredUsers, Folds]:
+def scored_folds(folds: Sequence[Scores]) -> tuple[ScoredUsers, Folds]:
     part = [fold(scores) for scores in folds]
     joined = of_all(part)
     return folded(joined, part), joined
@@ -72,7 +72,7 @@ def test_freedom_is_that_of_the_smaller_folds() -> None:
 
 def test_a_fold_of_one_user_leaves_no_interval() -> None:
     """What others in the user's place would score is not known."""
-    users, folds = scored_folds({"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)})
+    users, folds = scored_folds([{"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)}])
     result = estimated(users, folds)[0][ONE]
     assert (result.ci95, result.ci95_t) == (None, None)
     (facts,) = compared(users, folds).pairs.values()
@@ -96,7 +96,7 @@ def test_repeats_have_means_of_their_own_and_a_metric_of_all_lists_has_no_users(
 def test_a_model_has_one_mean() -> None:
     """(5/9 + 5/6) / 2 = 25/36; to the last bit that of its estimate."""
     first = {"ann": (2 / 3, 0), "bob": (0, 0), "cid": (1, 0)}
-    users, folds = scored_folds(first, {"bob": (2 / 3, 0), "cid": (1, 0)})
+    users, folds = scored_folds([first, {"bob": (2 / 3, 0), "cid": (1, 0)}])
     mean = compared(users, folds).means["one"]
     assert mean == exactly(25 / 36)
     assert mean == estimated(users, folds)[0][ONE].mean == folds.mean(ONE)
@@ -106,7 +106,7 @@ def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     """To the last bit: sums, signs and intervals are those of the single set."""
     first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}
     second = {"ann": (0, 1 / 2), "bob": (1 / 2, 1 / 2), "cid": (1 / 4, 0), "dan": (1, 0)}
-    users, folds = scored_folds(first, second)
+    users, folds = scored_folds([first, second])
     both = fold({u: np.add(first[u], second[u]) / 2 for u in first})
     one_set = ScoredUsers(both.hashes, both.tables)
     in_folds, in_one = estimated(users, folds)[0], estimated(one_set)[0]
@@ -127,7 +127,7 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
 
     Errors are those of the infinitesimal jackknife (Jaeckel 1972).
     """
-    users = sorted(set().union(*folds))
+    users = sorted({user for fold in folds for user in fold})
     for place, name in enumerate(MODELS):
         of_model = [{u: Fraction(s[place]) for u, s in scores.items()} for scores in folds]
         means = [sum(s.values()) / len(s) for s in of_model]
@@ -139,7 +139,7 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
                 value[user] += share * score
                 error[user] += share * (score - of_mean)
         assert sum(value.values()) / len(users) == mean
-        known, known_folds = scored_folds(*folds)
+        known, known_folds = scored_folds(folds)
         errors = module.errors(known, (name, METRIC), known_folds).tolist()
         result = known.tables[name].of_users(METRIC).tolist()
         assert result == exactly([float(value[u]) for u in users])
@@ -149,7 +149,7 @@ def test_values_are_as_defined(folds: list[Scores]) -> None:
 @given(some_folds)
 def test_the_bootstrap_resamples_errors(folds: list[Scores]) -> None:
     """What is added up of values and of who is there, is the mean of the resampled errors."""
-    users, known_folds = scored_folds(*folds)
+    users, known_folds = scored_folds(folds)
     errors = module.errors(users, ONE, known_folds)[:, None]
     grid = resampling.exponents(np.abs(errors).max(axis=0), len(errors))
     sums, drawn = resampling.resampled_sums(errors, users.hashes, grid, 70, 5)
@@ -162,7 +162,7 @@ def test_neither_the_order_of_users_nor_parts_change_a_bit(
     folds: list[Scores], random: Any
 ) -> None:
     """In three parts, of which some have no users of a fold."""
-    users = sorted(set().union(*folds))
+    users = sorted({user for fold in folds for user in fold})
     of_part = {user: random.randrange(3) for user in users}
     shuffled = [dict(random.sample(list(scores.items()), len(scores))) for scores in folds]
     parts = [

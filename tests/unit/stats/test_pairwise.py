@@ -27,7 +27,6 @@ MANY = {
 
 
 def compared(user_scores: dict[str, Any], metric: Metric = METRIC, **named: Any) -> Comparison:
-    """Compare models of scores (users,) or (repeats, users)."""
     scores = {name: np.atleast_2d(np.array(values, float)) for name, values in user_scores.items()}
     tables = {name: ScoreTable({metric: values}) for name, values in scores.items()}
     names, rules = list(tables), Rules(**named)

@@ -103,7 +103,8 @@ def test_neither_order_nor_parts_of_users_change_a_bit(users: Any, parts: int, o
     largest = values.max(axis=0)
     grid, scale = exponents(largest, len(users)), exponents(largest.max(), len(users))
     result = [resampled_sums(values[share], users[share], grid, 70, 5) for share in shares]
-    means = resampled_means(*(np.sum(each, axis=0) for each in zip(*result, strict=True)), grid)
+    sums, drawn = (np.sum([part[n] for part in result], axis=0) for n in range(2))
+    means = resampled_means(sums, drawn, grid)
     assert np.array_equal(means, bootstrap(values, users, 70, 5))
     signed = sum(randomized_sums(values[share], users[share], scale, 70, 5) for share in shares)
     assert np.array_equal(signed, randomized_sums(values, users, scale, 70, 5))

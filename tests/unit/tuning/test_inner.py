@@ -73,9 +73,9 @@ def test_the_inner_split(
     tmp_path: Path, log: str, split: Any, inner: Any, summary: str, truths: dict[str, str]
 ) -> None:
     tune = {"split": inner} if inner else {}
-    found = inner_task(config(tmp_path, log, split=split, tune=tune))
-    assert found.split.summary().startswith(summary)
-    assert words_of(found.evaluation_set, found.evaluation_set.truth) == truths
+    task = inner_task(config(tmp_path, log, split=split, tune=tune))
+    assert task.split.summary().startswith(summary)
+    assert words_of(task.evaluation_set, task.evaluation_set.truth) == truths
 
 
 def test_folds_are_tuned_before_the_earliest_cut_off(tmp_path: Path) -> None:
@@ -138,14 +138,14 @@ def test_the_rules_of_the_evaluation_set_are_kept(tmp_path: Path) -> None:
 def test_what_is_held_out_changes_nothing(tmp_path: Path) -> None:
     split = TIME | {"test_days": 1}
     ends = HELD_OUT + "cid,a,2020-01-10\n", OTHER + "yan,f,2020-01-10\nann,e,2020-01-10\n"
-    one, other = (inner_task(config(tmp_path, LOG + end, split=split)) for end in ends)
-    assert one.evaluation_set.fingerprint == other.evaluation_set.fingerprint
-    for task in (one, other):
+    first, other = (inner_task(config(tmp_path, LOG + end, split=split)) for end in ends)
+    assert first.evaluation_set.fingerprint == other.evaluation_set.fingerprint
+    for task in (first, other):
         assert task.train.user_ids.to_list() == ["ann", "bob", "cid", "dan", "eve"]
         assert task.train.item_ids.to_list() == list("abcd")
-    assert one.train.frame.equals(other.train.frame)
-    assert np.array_equal(one.hashes, other.hashes)
-    assert one.data.notes == other.data.notes
+    assert first.train.frame.equals(other.train.frame)
+    assert np.array_equal(first.hashes, other.hashes)
+    assert first.data.notes == other.data.notes
 
 
 def test_tables_keep_their_items_and_users_their_times(tmp_path: Path) -> None:

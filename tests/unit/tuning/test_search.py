@@ -21,23 +21,28 @@ SPACE: dict[str, Domain] = {
 
 
 def tried(
-    search: Any, trials: int = 20, seed: int = 1, space: Any = None, sign: int = -1, of: Any = None
+    search: Any,
+    trials: int = 20,
+    seed: int = 1,
+    space: Any = None,
+    sign: int = -1,
+    value: Any = None,
 ) -> list[Any]:
-    found: list[dict[str, Any]] = []
+    choices_tried: list[dict[str, Any]] = []
 
     def score(choices: Any) -> dict[str, Score]:
-        found.extend(choices)
-        return {key_of(p): Score(of(p) if of and p else 0.0) for p in choices}
+        choices_tried.extend(choices)
+        return {key_of(p): Score(value(p) if value and p else 0.0) for p in choices}
 
     made = run_search(space or SPACE, {}, search, trials, seed, sign, score)
-    assert len(made) == len(found), "one trial a choice, the first without any"
-    return found[1:]
+    assert len(made) == len(choices_tried), "one trial a choice, the first without any"
+    return choices_tried[1:]
 
 
 def test_a_grid_goes_through_all_combinations_the_last_fastest() -> None:
     space = {"a": (1, 2), "b": ("x", "y")}
-    found = tried("grid", space=space)
-    assert [(p["a"], p["b"]) for p in found] == [(1, "x"), (1, "y"), (2, "x"), (2, "y")]
+    trials = tried("grid", space=space)
+    assert [(p["a"], p["b"]) for p in trials] == [(1, "x"), (1, "y"), (2, "x"), (2, "y")]
     assert trials_of(space, "grid", None) == trials_of(space, "grid", 7) == 4
     assert (trials_of(SPACE, "random", None), trials_of(SPACE, "tpe", 5)) == (30, 5)
 
@@ -45,37 +50,39 @@ def test_a_grid_goes_through_all_combinations_the_last_fastest() -> None:
 @pytest.mark.parametrize("search", ["random", "tpe"])
 def test_values_lie_in_their_domains(search: str) -> None:
     """Of five choices all are tried in five trials, however often one is drawn."""
-    found = tried(search, 60)
-    assert len(found) == 60
-    assert {p["near"] for p in found} == {1, 2, 3, 4}
-    assert all(0.5 <= p["shrink"] <= 8 for p in found)
-    assert {repr(p["by"]) for p in found} == {"'x'", "[1]"}
-    assert all(p["shrink"] == float(f"{p['shrink']:.4g}") for p in found)
+    trials = tried(search, 60)
+    assert len(trials) == 60
+    assert {p["near"] for p in trials} == {1, 2, 3, 4}
+    assert all(0.5 <= p["shrink"] <= 8 for p in trials)
+    assert {repr(p["by"]) for p in trials} == {"'x'", "[1]"}
+    assert all(p["shrink"] == float(f"{p['shrink']:.4g}") for p in trials)
     tags = tried(search, 5, space={"tag": tuple("abcde")})
     assert sorted(params["tag"] for params in tags) == list("abcde")
 
 
 @pytest.mark.parametrize("search", ["random", "tpe"])
 def test_equal_seeds_try_the_same(search: str) -> None:
-    def of(params: Any) -> float | None:
+    def value(params: Any) -> float | None:
         return None if params["near"] == 4 else float(params["shrink"])
 
-    one, again, *others = (tried(search, seed=n, of=of) for n in (1, 1, 2, 2**62, 2**62 - 1))
-    assert one == again
-    assert len(set(map(str, (one, *others)))) == 4
+    first, again, *rest = (tried(search, seed=n, value=value) for n in (1, 1, 2, 2**62, 2**62 - 1))
+    assert first == again
+    assert len(set(map(str, (first, *rest)))) == 4
 
 
 def test_log_gives_equal_ratios_equal_chances() -> None:
     """Half of the draws from 1 … 10,000 lie below 100; of draws that are not of logs, 1 %."""
     for log, low, high in ((False, -1, 20), (True, 70, 130)):
-        found = tried("random", 200, space={"x": Range(low=1.0, high=10_000.0, log=log)})
-        assert low < sum(p["x"] < 100 for p in found) < high
+        trials = tried("random", 200, space={"x": Range(low=1.0, high=10_000.0, log=log)})
+        assert low < sum(p["x"] < 100 for p in trials) < high
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_tpe_comes_nearer_to_the_better_end(sign: int) -> None:
-    found = tried("tpe", 60, space={"x": Range(low=0.0, high=1.0)}, sign=sign, of=lambda p: p["x"])
-    late = float(np.mean([p["x"] for p in found[30:]]))
+    trials = tried(
+        "tpe", 60, space={"x": Range(low=0.0, high=1.0)}, sign=sign, value=lambda p: p["x"]
+    )
+    late = float(np.mean([p["x"] for p in trials[30:]]))
     assert late < 0.3 if sign > 0 else late > 0.7
 
 

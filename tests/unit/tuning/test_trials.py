@@ -22,7 +22,6 @@ WHOLE = {"name": "whole", "use": "baselines.blend:Blend", "of": ["base"]}
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where trials are kept."""
     monkeypatch.syspath_prepend(tmp_path)
     files = {"mine.py": MINE, "trial_helper.py": "", "metric.py": FIRST, "log.csv": small.LOG}
     small.write(tmp_path, files)
@@ -32,7 +31,7 @@ def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> Path
 def config(folder: Path, *more: dict[str, Any], **sections: Any) -> Config:
     models = {"name": "mine", "use": "mine:Mine"}, *more
     data = {"cache": True, **sections.pop("data", {})}
-    return small.config_of(folder, *models, data=data, **sections)
+    return small.config_of(folder, models=models, data=data, **sections)
 
 
 def made_anew(
@@ -40,15 +39,15 @@ def made_anew(
     value: float | None = 0.5,
     *,
     name: str = "mine",
-    of: str = "MAP@2",
+    metric: str = "MAP@2",
     fresh: bool = False,
     **params: Any,
 ) -> bool:
     """Ask for the score of parameters; return whether it was made anew."""
     plugins.load("model", "mine:Mine", config.folder, "class")
-    key = trials_key(config, parse(of, config.folder))
+    key = trials_key(config, parse(metric, config.folder))
     made = Score(value, value and (0.25, 0.75), 1.0)
-    trials = Trials(config, name, parse(of, config.folder), (), key, fresh)
+    trials = Trials(config, name, parse(metric, config.folder), (), key, fresh)
     with patch.object(Trials, "made", return_value=made) as asked:
         score = trials.score(params)
     assert score._replace(ci95=score.ci95 and tuple(score.ci95)) == made._replace(
@@ -68,8 +67,8 @@ def test_a_score_is_kept_for_its_parameters(tmp_path: Path) -> None:
 
 def test_a_class_that_was_given_in_python_is_not_known_again(tmp_path: Path) -> None:
     settings = config(tmp_path)
-    given = settings.models[0].model_copy(update={"use": "given:Mine"})
-    settings = settings.model_copy(update={"models": [given]})
+    model = settings.models[0].model_copy(update={"use": "given:Mine"})
+    settings = settings.model_copy(update={"models": [model]})
     assert [made_anew(settings) for _ in range(2)] == [True, True]
 
 
@@ -79,7 +78,7 @@ def test_another_evaluation_has_other_trials(tmp_path: Path) -> None:
     last: Any = {"split": {"strategy": "last_n", "n": 1}}
     for other in ({"evaluation": {"seed": 7}}, {"tune": last}, {"data": {"cache": False}}):
         assert made_anew(config(tmp_path, **other))
-    assert made_anew(config(tmp_path), of="Recall@2")
+    assert made_anew(config(tmp_path), metric="Recall@2")
     assert not made_anew(config(tmp_path))
 
 
@@ -93,16 +92,20 @@ def test_changed_source_is_evaluated_anew(tmp_path: Path) -> None:
 
 def test_a_score_follows_from_the_source_of_its_metric(tmp_path: Path) -> None:
     settings = config(tmp_path)
-    assert [made_anew(settings, of="metric:first@2") for _ in range(2)] == [True, False]
+    assert [made_anew(settings, metric="metric:first@2") for _ in range(2)] == [True, False]
     (tmp_path / "metric.py").write_text(FIRST.replace("hits[0]", "hits[0] / 2"))
-    assert made_anew(settings, of="metric:first@2")
+    assert made_anew(settings, metric="metric:first@2")
 
 
 def test_a_score_follows_from_base_models_as_they_are_tuned(tmp_path: Path) -> None:
-    one, other = (
+    first, other = (
         config(tmp_path, WHOLE, {**BASE, "params": {"window_days": days}}) for days in (7, 8)
     )
-    assert [made_anew(of, name="whole") for of in (one, other, one)] == [True, True, False]
+    assert [made_anew(settings, name="whole") for settings in (first, other, first)] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_place_that_cannot_be_written_is_told(
