@@ -24,10 +24,11 @@ COMMANDS = {
     "score lists.csv --solution truth.csv": "numpy polars scipy scipy.special",
     "explain lists.csv --solution truth.csv --user ann": f"{MATRICES} harness.config",
     "synth hm --users 20 --items 10 --events 90 --out made": "numpy polars",
-    "run shop.toml --out again": f"{MATRICES} harness.config scipy.special tomli_w",
+    "run shop.toml --out again": f"{MATRICES} harness.config psutil scipy.special tomli_w",
     "submit shop.toml --model popular --out popular.csv": f"{MATRICES} harness.config",
     "split shop.toml --out files": f"{MATRICES} harness.config tomli_w",
-    "tune tuned.toml --trials 1": f"{MATRICES} harness.config optuna scipy.special tomli_w tqdm",
+    "tune tuned.toml --trials 1": f"{MATRICES} harness.config optuna psutil scipy.special tomli_w "
+    "tqdm",
     "compare run": f"{MATRICES} harness.config scipy.special",
     "leaderboard .": f"{MATRICES} harness.config",
     "report run": f"{MATRICES} harness.config jinja2 markupsafe {PLOTS}",
