@@ -30,8 +30,9 @@ def run(
     config_option: options.ConfigOption = None,
     out: Annotated[
         Path | None,
-        "The run folder. It replaces an earlier run there. Default: a folder in runs/, named by the "
-        "window's first day, layout and fingerprint; it replaces only a run of the same config.",
+        "The run folder. It replaces an earlier run there. Default: a folder in runs/, named by "
+        "the window's first day, layout and fingerprint; it replaces only a run of the same "
+        "config.",
     ] = None,
     set_: options.Set = None,
     memory: Annotated[
