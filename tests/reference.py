@@ -57,7 +57,8 @@ def reference(content: str) -> dict[str, Brief]:
         briefs["SUB212"] = (None, value, 1, 1)
     damaged = [value for _, (code, value) in faults if code == "SUB209"]
     exact = [user for _, user in users if user in USERS]
-    by_case = damaged and not exact and all(who(v) == v.casefold() != v for v in damaged)
+    by_case = damaged and not exact
+    by_case = by_case and all(who(v) == seen(v).casefold() != seen(v) for v in damaged)
     if by_case and "SUB212" not in briefs:
         value = f'found "{shown(damaged[0])}", expected "{who(damaged[0])}"'
         briefs["SUB213"] = (None, value, 1, 1)

@@ -20,7 +20,7 @@ from harness.delimited.blocks import LONGEST, SIZE, Block, padded
 from harness.submission import unpack
 from harness.submission.scan import GROUP
 
-_ROWS = 1 << 17
+_ROWS, _RANK = 1 << 17, "\0rank"
 _CONTROL = f"[\r{chr(FIELD)}{chr(RECORD)}{chr(GROUP)}]"
 _SUBSTITUTE = "\N{REPLACEMENT CHARACTER}"
 
@@ -64,8 +64,9 @@ def _apart(frame: pl.LazyFrame) -> pl.LazyFrame:
     frame = frame.with_columns(lists)
     if "rank" in fields:
         return frame.explode(by_name(name)).unnest(name)
-    ranks = pl.int_ranges(1, column_of(name).list.len().cast(pl.Int64) + 1)
-    return frame.with_columns(rank=ranks).explode(by_name(name), "rank").unnest(name)
+    ranks = pl.int_ranges(1, column_of(name).list.len().cast(pl.Int64) + 1).alias(_RANK)
+    rows = frame.with_columns(ranks).explode(by_name(name), _RANK).unnest(name)
+    return rows.rename({_RANK: "rank"})
 
 
 def batches_of(frame: pl.LazyFrame) -> Batches:

@@ -39,7 +39,11 @@ def layout(folder: Path, name: str, numbered: bool) -> Layout:
 def expected(content: bytes, minimum: bool) -> list[tuple[str, str, int]]:
     """Return what Python reads."""
     text = content.decode("utf-8-sig", "replace")
-    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    rows = [
+        row
+        for row in csv.DictReader(io.StringIO(text, newline=""))
+        if row["user"] or row["item"] is not None  # a line of "" alone is a blank one
+    ]
     kept = [row for row in rows if not minimum or (row["stars"] and float(row["stars"]) >= 2)]
     return sorted((row["user"], row["item"], microseconds(row["time"])) for row in kept)
 

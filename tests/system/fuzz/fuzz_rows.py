@@ -46,10 +46,14 @@ def number(text: str, order: str) -> float:
 def reference(text: str) -> tuple[Counter[str], dict[str, dict[float, str]] | None]:
     """Return how often each fault is there, and the items of each user by place, from 0.
 
-    Rows of ANN are ann's: what is wrong with her id is told.
+    Rows of ANN are ann's, where she has none under her own id.
     """
     head, *lines = text.splitlines()
-    rows = [",".join([who(user), *rest]) for user, *rest in (line.split(",") for line in lines)]
+    there = {*TRUTH} & {line.split(",")[0] for line in lines}
+    rows = [
+        ",".join([user if who(user) in there else who(user), *rest])
+        for user, *rest in (line.split(",") for line in lines)
+    ]
     order = head.rpartition(",")[2]
     faults: Counter[str] = Counter()
     lists: dict[str, dict[float, str]] = {}

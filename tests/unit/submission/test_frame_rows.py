@@ -43,6 +43,16 @@ def test_a_text_of_a_file_counts_in_every_row(items: str | list[str]) -> None:
     assert (error.value.fault, error.value.value) == ("large", "16,777,216 bytes")
 
 
+def test_records_in_a_column_named_rank_have_a_rank(tmp_path: Path) -> None:
+    path = tmp_path / "lists.parquet"
+    pl.DataFrame({"user": ["u"], "rank": [[{"item": "a"}, {"item": "b"}]]}).write_parquet(path)
+    with frame_rows.parquet(path) as frame:
+        assert frame.select("user", "item", "rank").collect().rows() == [
+            ("u", "a", 1),
+            ("u", "b", 2),
+        ]
+
+
 def test_blocks_can_be_left(tmp_path: Path) -> None:
     path = tmp_path / "lists.parquet"
     ids = pl.int_range(400_000, eager=True).cast(pl.String)
