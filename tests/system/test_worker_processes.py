@@ -133,7 +133,7 @@ def test_a_worker_that_finds_other_data_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(workers, "stamps_of", lambda layout: [["log.csv", 1]])
-    settings = config(tmp_path, own(tmp_path, "Meets", "last"))
+    settings = config(tmp_path, [own(tmp_path, "Meets", "last")])
     small.write(
         tmp_path, {"own.py": f"{OWN}\nif WORKS:\n    Path('{tmp_path}/met/worker').touch()\n"}
     )
