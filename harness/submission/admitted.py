@@ -66,8 +66,9 @@ class Admitted:
         size : int
             How many bytes the block has.
         """
-        if self.strangers == 0:
-            strangers = len(np.unique(keys[users == STRANGER, 0])) * max(1.0, self._size / size)
+        strange = users == STRANGER
+        if self.strangers == 0 and strange.any():
+            strangers = len(np.unique(keys[strange, 0])) * max(1.0, self._size / size)
             rows_of_table = max(_LEAST, 1 << int(strangers / _MOST_FILLED).bit_length())
             self._strangers = KeyTable(np.zeros((rows_of_table, 2), np.uint64))
             self._make_room(int(strangers))
