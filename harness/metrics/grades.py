@@ -30,21 +30,10 @@ def refuse_grades(
     cure: str = 'name the grade column of the truth with evaluate(…, grade="…"), or give {user: '
     "{item: grade}}",
 ) -> None:
-    """Raise where a metric has no use for the grades, or for having none.
+    """Raise where a metric has no use for the grades, all there are or the highest, or for none.
 
-    Parameters
-    ----------
-    grades : float64 array, optional
-        All there are, or the highest.
-    where, cure : str
-        Where they are from, and how they are given.
-
-    Raises
-    ------
-    UsageError
-        A metric needs grades and there are none.
-    DataError
-        One that is too high for a metric.
+    UsageError where a metric needs grades and there are none, DataError for one that is too high.
+    `where` says where they are from, and `cure` how they are given.
     """
     worst = 0.0 if grades is None else float(grades.max(initial=0.0))
     highest = repr(worst).removesuffix(".0")

@@ -109,26 +109,12 @@ class Tally:
 
 
 def discounts(places: int) -> Floats:
-    """Return 1/log2(i+1) for the ranks i = 1 … places, shape (places,), float64.
-
-    Source: Burges et al., Learning to Rank using Gradient Descent, ICML 2005.
-
-    Examples
-    --------
-    >>> discounts(3).round(4).tolist()
-    [1.0, 0.6309, 0.5]
-    """
+    """Return 1/log2(i+1) for the ranks i = 1 … places (Burges et al., ICML 2005)."""
     return np.asarray(1.0 / np.log2(np.arange(2, places + 2)), np.float64)
 
 
 def ideal_dcg(relevant: Counts, k: int) -> Floats:
-    """Return Σ_{i≤min(R,k)} 1/log2(i+1) for each R, and 1 for R = 0, so that it can divide.
-
-    Examples
-    --------
-    >>> ideal_dcg(np.array([0, 1, 5]), k=2).round(4).tolist()
-    [1.0, 1.0, 1.6309]
-    """
+    """Return Σ_{i≤min(R,k)} 1/log2(i+1) for each R, and 1 for R = 0, so that it can divide."""
     filled = np.minimum(relevant, k)
     sums = np.cumsum(discounts(int(filled.max(initial=0))))
     return np.concatenate(([1.0], sums)).take(filled)

@@ -70,11 +70,7 @@ class ItemFeatures:
 class Ensemble:
     """A recommender that is made of others, its base models; it learns in parts if they do.
 
-    Attributes
-    ----------
-    models_ : list of recommenders
-        The base models, fitted.
-    n_candidates_ : int
+    Fitted ones are `models_`; `n_candidates_` is how many candidates there are.
     """
 
     models: Sequence[Recommender]
@@ -106,13 +102,7 @@ class Ensemble:
 
 
 class OneOrder:
-    """A recommender with one order of candidates for everyone.
-
-    Attributes
-    ----------
-    order_ : int32 array
-        What `fit` learns: candidate positions, best first, none twice.
-    """
+    """A recommender with one order of candidates for everyone: `order_`, best first, none twice."""
 
     order_: Int32
 
@@ -126,12 +116,8 @@ class OneOrder:
 class ItemVotes:
     """A recommender whose scores are what a user's items say of the candidates, added up.
 
-    Attributes
-    ----------
-    users_ : csr_array, (users, items)
-        What `fit` learns: how much each item counts for each user.
-    votes_ : csr_array, (items, candidates)
-        And what each item says of each candidate.
+    `fit` learns `users_`, how much each item counts for each user, (users, items), and `votes_`,
+    what each item says of each candidate, (items, candidates).
     """
 
     users_: csr_array[Any]

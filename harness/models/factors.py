@@ -59,10 +59,7 @@ class FactorModel(InteractionWeights):
 def implicit_vectors(model: Any, matrix: csr_array[Any], cure: str) -> tuple[Vectors, Vectors]:
     """Return the vectors that a model of the library `implicit` learns of a matrix.
 
-    Raises
-    ------
-    ParameterError
-        They grew beyond all numbers; the message ends with the `cure`.
+    ParameterError where they grew beyond all numbers; its message ends with the `cure`.
     """
     from implicit.recommender_base import ModelFitError
 

@@ -32,27 +32,10 @@ class ItemNeighbours:
     def item_votes(
         self, items: Documents, among: Int32, neighbours: int, least: float = 0.0
     ) -> csr_array[Any]:
-        """Return what each item says of each candidate, as the parameters choose it.
+        """Return what each item says of each candidate, (items, among), as the parameters choose.
 
-        Parameters
-        ----------
-        items : Documents
-            How alike items are.
-        among : int32 array, (N,)
-            The candidates' positions among the items.
-        neighbours : int
-            How many candidates each item votes for, or how many items vote for each candidate.
-        least : float
-            Similarities below are none.
-
-        Returns
-        -------
-        csr_array of float64, (items, N)
-
-        Raises
-        ------
-        ParameterError
-            A parameter that cannot be.
+        `among` has the candidates' positions. `neighbours` is how many candidates each item
+        votes for, or how many items vote for each candidate. Similarities below `least` are none.
         """
         require_whole(1, neighbours=neighbours)
         require_flag(normalize=self.normalize)
@@ -84,13 +67,7 @@ class LeastSimilarity:
 
 
 def from_least(similar: csr_array[Any], least: float | None) -> csr_array[Any]:
-    """Return a matrix without its entries below `least`.
-
-    Examples
-    --------
-    >>> from_least(csr_array(np.array([[0.1, 0.5]])), 0.5).toarray().tolist()
-    [[0.0, 0.5]]
-    """
+    """Return a matrix without its entries below `least`."""
     if not least:
         return similar
     kept = similar.copy()
@@ -100,12 +77,6 @@ def from_least(similar: csr_array[Any], least: float | None) -> csr_array[Any]:
 
 
 def of_sum_one(votes: csr_array[Any]) -> csr_array[Any]:
-    """Return a matrix with each row divided by its sum; entries are above 0.
-
-    Examples
-    --------
-    >>> of_sum_one(csr_array(np.array([[1.0, 3.0], [0.0, 0.0]]))).toarray().tolist()
-    [[0.25, 0.75], [0.0, 0.0]]
-    """
+    """Return a matrix with each row divided by its sum; entries are above 0."""
     sums = np.repeat(votes.sum(axis=1), np.diff(votes.indptr))
     return csr_array((votes.data / sums, votes.indices, votes.indptr), shape=votes.shape)

@@ -21,15 +21,10 @@ EMPTY = -1
 class Recommendations:
     """One model's lists: candidate positions, best first.
 
-    Attributes
-    ----------
-    items : int32 array, (n users, k)
-        Row order is the evaluation set's; ``EMPTY`` (−1) where there is no item.
-    strange : polars.Series of str
-        The ids of the positions behind the last candidate's, null where nobody knows them.
-        Only precomputed recommendations have such items: they use their rank and never hit.
-    warnings : tuple of str
-        What looks odd about the places of items in their file.
+    `items` are (n users, k) in the evaluation set's order, ``EMPTY`` (−1) where there is no item.
+    `strange` has the ids of the positions behind the last candidate's, null where nobody knows
+    them: only precomputed recommendations have such items, which use their rank and never hit.
+    `warnings` say what looks odd about the places of items in their file.
     """
 
     items: Int32
@@ -47,19 +42,9 @@ def checked(
 ) -> Int32:
     """Return a recommender's answer as a (n, k) int32 matrix, or say what is wrong with it.
 
-    Parameters
-    ----------
-    name : str
-        The model's name, for the message.
-    users : polars.Series of str, (n,)
-        The ids that were asked for.
-
-    Raises
-    ------
-    RecommenderError
-        Too few or too many rows, another width than `k`, NaN or other values that are no whole
-        numbers, a position that is no candidate, an item twice, or one that `exclude` holds; the
-        message names the model and the first such user.
+    The RecommenderError names the model and the first such user: too few or too many rows, another
+    width than `k`, values that are no whole numbers, a position that is no candidate, an item
+    twice, or one that `exclude` holds.
     """
     raw = _matrix(name, answer, users, k)
     items = _whole(name, raw, users, n_candidates)

@@ -42,17 +42,9 @@ class Documents:
     """Rows that can be compared: row i with row j by ``(W T)[i, j] / denominator``.
 
     The denominator is ``a[i] · b[j] + shrink``, or with an overlap
-    ``a[i] + b[j] + overlap · (W T)[i, j] + shrink``.
-
-    Attributes
-    ----------
-    weights, terms : csr_array, (n, m) and (m, n)
-        W, what each term (column) weighs in each document (row), and T, what it weighs there as
-        one of the others: Wᵀ for all similarities, not for walks.
-    row_norms, column_norms : float64 arrays, (n,)
-        a and b.
-    shrink : float
-    overlap : float, optional
+    ``a[i] + b[j] + overlap · (W T)[i, j] + shrink``; a and b are the norms. `weights`, W, has what
+    each term (column) weighs in each document (row), and `terms`, T, what it weighs there as one of
+    the others: Wᵀ for all similarities, not for walks.
     """
 
     weights: csr_array[Any]
@@ -67,15 +59,7 @@ class Documents:
     ) -> csr_array[Any]:
         """Return how alike each of `rows` and its `k` most similar rows are, never itself.
 
-        Parameters
-        ----------
-        rows, among : int32 arrays, optional
-            Whose neighbours are asked for, and the rows that may be found; all by default.
-
-        Returns
-        -------
-        csr_array of float64, (rows, among)
-            Of equal ones those that stand first in `among`; fewer where no more are alike.
+        These are `among` others, all by default; of equal ones those that stand there first.
         """
         n = self.weights.shape[0]
         terms, column_norms = self.terms, self.column_norms
@@ -100,15 +84,8 @@ class Documents:
     def nearest_to(self, k: int, among: Int32) -> csr_array[Any]:
         """Return the similarities of all rows with each of `among`, of its `k` most similar rows.
 
-        Parameters
-        ----------
-        among : int32 array
-
-        Returns
-        -------
-        csr_array of float64, (n, among)
-            What `nearest` returns, chosen by column: at most `k` entries in each, of equal ones
-            those of the first rows.
+        It is what `nearest` returns, chosen by column: at most `k` entries in each, of equal
+        ones those of the first rows.
         """
         turned = Documents(
             self.terms.T.tocsr(),

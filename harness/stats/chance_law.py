@@ -83,27 +83,14 @@ def law(
     relevant: ArrayLike,
     grades: Grades | None = None,
 ) -> Law | None:
-    """Return the law of each user's score under a uniformly random ranking.
+    """Return the law of each user's score under a uniformly random ranking; None if not `has_law`.
 
-    Parameters
-    ----------
-    n_candidates, relevant_candidates, relevant : integers that broadcast
-        N, r and R of each user: 0 <= r <= N and r <= R.
-    grades : Grades, optional
-        Where true items have grades; N is an array of users then.
-
-    Returns
-    -------
-    Law or None
-        Of the broadcast shape; None where `has_law` says that none is known.
-
-    Examples
-    --------
-    One true item among four candidates, a list of two: 1 at rank 1 and 1/2 at rank 2, with the
-    chance 1/4 each; the mean is 1/4 + 1/8 and the variance 1/4 + 1/16 - 9/64.
+    The numbers are N, r and R of each user, 0 <= r <= N and r <= R, and broadcast; with grades N is
+    an array of users. One true item among four candidates, a list of two: 1 at rank 1 and 1/2 at
+    rank 2, with the chance 1/4 each.
 
     >>> from harness.metrics import parse
-    >>> of_user = law(parse("MAP@2"), 4, 1, 1)
+    >>> of_user = law(parse("MAP@2"), 4, 1, 1)  # 1/4 + 1/8, and 1/4 + 1/16 − 9/64
     >>> float(of_user.mean), float(of_user.var), float(of_user.none)
     (0.375, 0.171875, 0.5)
     """
@@ -214,14 +201,6 @@ def ndcg(n_candidates: Int64, grades: Grades, k: int, gain: str) -> tuple[Floats
     E[DCG²] = f₁·V·S₂ + f₂·(W² − V)·(S₁² − S₂);
     E[DCG³] = f₁·U·S₃ + 3·f₂·(V·W − U)·(S₂·S₁ − S₃)
     + f₃·(W³ − 3·V·W + 2·U)·(S₁³ − 3·S₂·S₁ + 2·S₃).
-
-    Examples
-    --------
-    Two candidates, one of grade 3, a list of one: NDCG is 1 or 0, with the chance 1/2 each.
-
-    >>> one = Grades(np.array([0]), np.array([3.0]), np.array([True]))
-    >>> ndcg(np.array([2]), one, 1, "exponential")
-    (array([0.5]), array([0.25]), array([0.]))
     """
     users, gains = len(n_candidates), gains_of(grades.grade, gain)
     ideal = ideal_gains(grades.user, gains, users, k)

@@ -70,12 +70,8 @@ def figures_of(
     """Return all figures of some models, which are compared and judged by the first metric.
 
     Parts are `ScoredUsers`, `ProfiledUsers` where there are `columns` to slice them by; to be
-    judged `against_chance` they have a `law`.
-
-    Raises
-    ------
-    UsageError
-        Models cannot be compared, or users not be divided, as asked for.
+    judged `against_chance` they have a `law`. UsageError where models cannot be compared, or users
+    not be divided, as asked for.
     """
     keys, metric = keys_of(names, metrics), metrics[0]
     statistics: dict[str, Statistic] = {}

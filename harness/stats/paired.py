@@ -25,14 +25,8 @@ _ROUNDING = 1e-12
 class Rules:
     """How models are compared.
 
-    Attributes
-    ----------
-    baseline : str, optional
-        What all others are compared with; without it, every two are.
-    correction : str
-        ``holm`` or ``bh``.
-    resamples : int
-        B, of the bootstrap and of the randomization test.
+    All others are compared with the `baseline`, or every two; `correction` is ``holm`` or ``bh``;
+    `resamples` those of the bootstrap and of the randomization test.
     """
 
     baseline: str | None = None

@@ -287,10 +287,7 @@ STYLES = {
 def against_others(comparison: Comparison, best: str, shown: Mapping[str, str]) -> str:
     """Return which models the best is tied with and better than, and what is unknown.
 
-    Parameters
-    ----------
-    shown : mapping
-        How each of the other models is shown, by its name.
+    `shown` is how each of the other models is shown, by its name.
     """
     groups: dict[str | None, list[str]] = {}
     for name in shown:
@@ -317,13 +314,7 @@ def against_others(comparison: Comparison, best: str, shown: Mapping[str, str]) 
 
 
 def in_folds(better: int | None, folds: int) -> str:
-    """Return in how many folds a model is better.
-
-    Examples
-    --------
-    >>> in_folds(3, 4)
-    '3 of 4 folds'
-    """
+    """Return in how many folds a model is better, as ``3 of 4 folds``."""
     return "" if better is None else f"{better} of {folds} folds"
 
 
