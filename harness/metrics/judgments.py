@@ -98,15 +98,13 @@ class Block:
     @cached_property
     def tally(self) -> Tally:
         """Hits, their ranks and their sums for each list."""
-        truth = self.judgments.truth
-        relevant = self.judgments.relevant
-        return tally(self.items, truth.indptr, truth.indices, self.k, relevant=relevant)
+        return tally(self.items, self.judgments.truth, self.k, self.judgments.relevant)
 
     @cached_property
     def found(self) -> Found:
         """Every hit, by user and rank."""
         truth = self.judgments.truth
-        rank = ranks(self.items, truth.indptr, truth.indices, self.k)
+        rank = ranks(self.items, truth, self.k)
         user = np.repeat(np.arange(len(self)), truth.sizes)
         entry = np.flatnonzero(rank)
         entry = entry[np.lexsort((rank[entry], user[entry]))]
