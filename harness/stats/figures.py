@@ -13,7 +13,7 @@ from harness.stats.chance import Verdict, Verdicts
 from harness.stats.estimates import Estimates, ModelEstimate, keys_of
 from harness.stats.folds import Folds, Key
 from harness.stats.paired import Pairs, Rules
-from harness.stats.pairwise import Comparison, comparison_of
+from harness.stats.pairwise import Comparison
 from harness.stats.shakeup import ShakeUp, ShakeUps
 from harness.stats.slices import Slice, Slices
 
@@ -87,11 +87,11 @@ def figures_of(
         statistics["slices"] = Slices(names, metric, columns)
     results = dict(zip(statistics, results_of([*statistics.values()], total), strict=True))
     estimates, resampled = results.get("estimates", ({}, {}))
-    paired = results.get("pairs")
+    compared = results.get("pairs")
     return Figures(
         estimates=estimates,
         verdicts=results.get("verdicts", {}),
-        comparison=paired and comparison_of(paired, resampled, metric, rules, folds),
+        comparison=compared and compared(resampled),
         shake_ups=results.get("shake-ups", ()),
         slices=results.get("slices", ()),
     )
