@@ -16,8 +16,7 @@ from harness.core.exact_sum import Sums, rounded, weight_slices
 from harness.core.params import require_above, require_whole
 from harness.data import dataset
 from harness.data.dataset import Events
-from harness.data.interactions import pair_matrix
-from harness.models.base import Draws, Train
+from harness.models.base import Draws, Train, pair_matrix
 from harness.models.products import as_matrix, in_threads, largest_products
 from harness.models.sums import FromSums, Steps
 

@@ -19,7 +19,6 @@ from harness.core.arrays import Floats, Int32
 from harness.data import dataset
 from harness.data.dataset import NO_TIME
 from harness.models.base import Train
-from harness.models.content import carried_means, most_similar
 from harness.models.features import (
     category_columns,
     divided_rows,
@@ -30,6 +29,7 @@ from harness.models.features import (
 )
 from harness.models.products import in_threads, largest_products
 from harness.models.recommendations import EMPTY
+from harness.models.similarity import carried_means, most_similar
 from harness.models.topk import fill
 
 _BLOCK = 256

@@ -14,8 +14,7 @@ from scipy.sparse import csr_array, vstack
 from harness.core.arrays import Bool, Counts, Floats, Int32, Int64
 from harness.core.errors import UsageError
 from harness.data.attributes import of_ids
-from harness.data.interactions import descending
-from harness.models.base import Train
+from harness.models.base import Train, descending
 
 
 def of_train(train: Train, needs: Set[str]) -> Catalogue | None:

@@ -1,17 +1,17 @@
-"""Which neighbours vote for a candidate."""
+"""Which neighbours vote for a candidate, and how alike they are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from harness.core.arrays import Int32
 from harness.core.params import require_choice, require_flag, require_from, require_whole
-from harness.models.similarity import Documents
+from harness.models.similarity import SETTINGS, Documents, documents
 
 
 @dataclass(eq=False, kw_only=True)
@@ -45,11 +45,18 @@ class ItemNeighbours:
         return of_sum_one(votes) if self.normalize else votes
 
 
-@dataclass(eq=False, kw_only=True)
-class LeastSimilarity:
-    """The parameter that says how alike neighbours are at least."""
+@dataclass(eq=False)
+class Similarity:
+    """Parameters that say how alike rows are, as `documents` has them, and which are neighbours."""
 
-    min_similarity: float | None = None
+    neighbours: int = 100
+    similarity: str = "cosine"
+    shrink: float | None = None
+    alpha: float | None = None
+    k1: float | None = None
+    b: float | None = None
+    beta: float | None = None
+    min_similarity: float | None = field(default=None, kw_only=True)
 
     removed: ClassVar[Mapping[str, str]] = {
         "max_voters": 'no other setting gives the same lists; the nearest is a lower "neighbours"',
@@ -60,10 +67,11 @@ class LeastSimilarity:
     }
     """Parameters that are gone, and what to use instead."""
 
-    def require_least(self) -> None:
-        """Raise ParameterError where the parameter cannot be."""
+    def documents(self, matrix: csr_array[Any] | csc_array[Any]) -> Documents:
+        """Return the rows of a matrix, to be compared as the parameters say."""
         if self.min_similarity is not None:
             require_from(0, min_similarity=self.min_similarity)
+        return documents(matrix, self.similarity, {name: getattr(self, name) for name in SETTINGS})
 
 
 def from_least(similar: csr_array[Any], least: float | None) -> csr_array[Any]:

@@ -8,8 +8,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from baselines.ranker.pair_features import pair_products
-from harness.models.content import carried_means, most_similar
 from harness.models.item_stats import attribute_columns
+from harness.models.similarity import carried_means, most_similar
 
 # Cosines: 0–1 0.6, 0–2 0, 1–2 0.8; item 3 has no attributes.
 ROWS = csr_array(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]))
