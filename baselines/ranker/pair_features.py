@@ -23,8 +23,8 @@ from harness.models.features import (
     category_columns,
     divided_rows,
     feature_groups,
+    feature_matrix,
     number_columns,
-    side_by_side,
     unit_rows,
 )
 from harness.models.products import in_threads, largest_products
@@ -192,8 +192,8 @@ class Pairs:
 
     @cached_property
     def _rows(self) -> csr_array[Any]:
-        """All groups side by side, as `harness.models.features.feature_matrix` gives them."""
-        return side_by_side(self.known.groups)
+        """All groups side by side."""
+        return feature_matrix(self.known.groups)
 
     @cached_property
     def _own(self) -> csr_array[Any]:

@@ -12,7 +12,7 @@ from harness.core.arrays import Bool, Floats, Int32
 from harness.core.exact_sum import Sums
 from harness.core.params import require_flag, require_models
 from harness.models.base import Draws, Recommender, Train
-from harness.models.features import feature_matrix
+from harness.models.features import feature_groups, feature_matrix
 from harness.models.products import largest_products
 from harness.models.sums import Steps, side_by_side
 from harness.models.topk import top_k
@@ -53,7 +53,7 @@ class InteractionWeights(EventWeights):
 
 @dataclass(eq=False)
 class ItemFeatures:
-    """Parameters that name the attributes of items: those of `feature_matrix`."""
+    """Parameters that name the attributes of items: those of `feature_groups`."""
 
     categories: Sequence[str] = ()
     numbers: Sequence[str] = ()
@@ -61,9 +61,10 @@ class ItemFeatures:
 
     def features(self, train: Train) -> csr_array[Any]:
         """Return the attributes of all items as rows whose products are their cosines."""
-        return feature_matrix(
+        groups = feature_groups(
             train, categories=self.categories, numbers=self.numbers, texts=self.texts
         )
+        return feature_matrix(groups)
 
 
 @dataclass(eq=False)

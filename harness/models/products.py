@@ -59,7 +59,7 @@ def largest_products(
     excluded_starts, excluded = _excluded(exclude, (n, width))
 
     def block(first: int, last: int) -> None:
-        sums, touched = scratch(width)
+        sums, touched = np.zeros(width), np.empty(width + 1, np.int32)
         _kernels.largest_products(
             first, last, left_starts, left_columns, left_values,
             right_starts, right_columns, right_values, rows, norms,
@@ -121,11 +121,6 @@ def _require_shape(name: str, array: Any, shape: tuple[int, ...]) -> None:
     """Raise ValueError for another shape: the loops check no bounds."""
     if array is not None and array.shape != shape:
         raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
-
-
-def scratch(width: int) -> tuple[Floats, Int32]:
-    """Return the memory that a block of rows of a product is made in."""
-    return np.zeros(width), np.empty(width + 1, np.int32)
 
 
 def _scaled(matrix: csr_array[Any]) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,12 +78,6 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
     if isinstance(answer, np.ma.MaskedArray):
         raise RecommenderError(
             f'model "{name}" returned a masked array; write −1 in the masked cells'
-        )
-    if answer is None or isinstance(answer, Mapping | str):
-        returned = "None" if answer is None else f"a {type(answer).__name__}"
-        raise RecommenderError(
-            f'model "{name}": recommend returned {returned}; expected ({len(users)}, {k}) int32, '
-            "positions into train.candidate_ids, −1 where empty"
         )
     try:
         raw = np.asarray(answer)

@@ -125,9 +125,9 @@ class Pairs:
         flipped = dict(zip(means, np.ldexp(second["flipped"].T, self._grid(first)), strict=True))
         p = [
             tests.randomization_test(
-                sums[n]["total"].total, sums[n]["absolute"].total, flipped[one] - flipped[other]
+                sums[n]["total"].total, sums[n]["absolute"].total, flipped[name] - flipped[other]
             )
-            for n, (one, other) in pairs
+            for n, (name, other) in pairs
         ]
         correct = CORRECTIONS[rules.correction]
         adjusted = correct(p).tolist()
@@ -147,24 +147,24 @@ class Pairs:
             any_hit={name: hit / cells for name, (hit, cells) in hits.items()},
             pairs=tuple(
                 self._pair(
-                    one,
+                    name,
                     other,
                     sums[n],
                     users=int(first["users"][0]),
                     level=means[other],
-                    drawn=resampled[one, metric] - resampled[other, metric],
+                    drawn=resampled[name, metric] - resampled[other, metric],
                     p=p[n],
                     p_adjusted=adjusted[n],
                     borderline=borderline[n],
                 )
-                for n, (one, other) in pairs
+                for n, (name, other) in pairs
             ),
             folds=1 if self.folds is None else len(self.folds.means),
         )
 
     def _pair(
         self,
-        one: str,
+        name: str,
         other: str,
         sums: Any,
         *,
@@ -184,11 +184,12 @@ class Pairs:
         better_folds = None
         if folds is not None:
             ahead = [
-                metric.sign * (m[one] - m[other]) for m in folds.means_of((one, other), self.metric)
+                metric.sign * (m[name] - m[other])
+                for m in folds.means_of((name, other), self.metric)
             ]
             better_folds = sum(a < 0 for a in ahead), sum(a > 0 for a in ahead)
         return Pair(
-            one=one,
+            one=name,
             other=other,
             difference=sample.mean,
             ci95=student(sample),
