@@ -56,16 +56,6 @@ def test_values_lie_within_the_declared_range_and_their_mean_is_the_figure(known
         assert result[str(parse(name))] == math.fsum(each[str(parse(name))]) / 3, name
 
 
-@FEWER
-@given(evaluation_set=evaluation_sets(rows), order=st.permutations(["ann", "bob", "cem"]))
-def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str]) -> None:
-    lists, truth = evaluation_set
-    lists_again = {user: lists[user] for user in order}
-    truth_again = {user: truth[user] for user in reversed(order)}
-    again = figures(lists_again, truth_again)
-    assert again == pytest.approx(figures(lists, truth), rel=0, abs=1e-12)
-
-
 @pytest.mark.parametrize("column", ["rank", "score"])
 @FEWER
 @given(evaluation_set=evaluation_sets(unique_rows), seed=st.integers(0, 99))

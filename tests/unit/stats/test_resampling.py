@@ -133,17 +133,6 @@ def test_products_and_sums_are_exact(largest: float) -> None:
     assert many.tolist() == weights.sum(axis=1).tolist()
 
 
-def test_each_user_has_a_coin_of_its_own() -> None:
-    """Users 1, 2, 4, … of one model, 0 of the other: each sum tells all signs."""
-    powers = 2.0 ** np.arange(12)
-    sums = resampled("flips", np.column_stack([powers, 0 * powers]), 20_000, seed=6)
-    bits = (sums[:, 0] - sums[:, 1] + powers.sum()) / 2
-    assert set(np.unique(bits)) <= set(range(4096))
-    assert stats.chisquare(np.bincount(bits.astype(int), minlength=4096)).pvalue > 0.001
-    alike = resampled("flips", np.array([[1.0, 1.0], [0.5, 0.0]]), 100, seed=1)
-    assert set(alike[:, 0] - alike[:, 1]) == {0.5, -0.5}  # equal values change no difference
-
-
 def test_weights_and_signs_are_drawn_as_written_down() -> None:
     """Number by number, in plain Python: what is drawn many at a time is no other."""
     users = hashes(20)
