@@ -149,11 +149,6 @@ def per_user(metric: Metric, block: Block) -> Floats:
     return result if value is None else np.array([value(result, block.judgments.weights)])
 
 
-def sums_of(metric: Metric, block: Block) -> Int64:
-    """Return what a metric of all lists adds up over parts of the users."""
-    return metric.definition.formula(block, metric.settings)
-
-
 def value_of(metric: Metric, sums: Int64, weights: Sequence[float] = (1.0,)) -> float:
     """Return a metric of all lists by the sums of all users; `weights` are those of their kinds."""
     assert metric.definition.value is not None, "a metric of all lists"  # noqa: S101

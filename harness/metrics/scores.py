@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.core.arrays import Floats, Int32, Int64
 from harness.core.exact_sum import Exact, Sums
-from harness.metrics import Block, Judgments, Metric, per_user, sums_of
+from harness.metrics import Block, Judgments, Metric, per_user
 from harness.models.recommendations import Recommendations
 
 BLOCK_USERS = 1 << 14
@@ -132,7 +132,7 @@ def sums_of_lists(
 ) -> dict[int, Int64]:
     """Return what metrics of all lists together add up over parts of the users, by number."""
     blocks = _blocks(items, judgments, metrics)
-    return {n: sums_of(metric, blocks[metric.k]) for n, metric in enumerate(metrics)}
+    return {n: m.definition.formula(blocks[m.k], m.settings) for n, m in enumerate(metrics)}
 
 
 def _blocks(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from harness.core.arrays import Bool, Floats, Int64
@@ -101,7 +102,12 @@ def law(
         np.asarray(relevant_candidates, np.int64),
         np.asarray(relevant, np.int64),
     )
-    cases, case_of_user = _distinct(n.ravel(), r.ravel(), relevant.ravel())
+    users = pl.DataFrame([n.ravel(), r.ravel(), relevant.ravel()], schema=["n", "r", "relevant"])
+    different = users.unique().with_row_index("case")  # a few thousand
+    cases = [different[name].to_numpy() for name in users.columns]
+    case_of_user = users.join(different, on=users.columns, how="left", maintain_order="left")[
+        "case"
+    ].to_numpy()
     k = LARGEST if metric.k is None else metric.k
     none = _walked(Metric("HitRate", k), k, cases)[3][case_of_user].reshape(n.shape)
     if metric.graded:
@@ -221,24 +227,3 @@ def ndcg(n_candidates: Int64, grades: Grades, k: int, gain: str) -> tuple[Floats
     cube += f3 * (w**3 - 3 * v * w + 2 * u) * (s1**3 - 3 * s2 * s1 + 2 * s3)
     var = np.maximum(square - mean**2, 0.0)
     return mean, var, cube - 3 * square * mean + 2 * mean**3
-
-
-def _distinct(*columns: Int64) -> tuple[list[Int64], Int64]:
-    """Return the different rows as columns, a few thousand, and the number of that of each row."""
-    place: Int64 = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        code = _ranked(column)
-        place = _ranked(place * (int(code.max(initial=0)) + 1) + code)
-    first = np.empty(int(place.max(initial=-1)) + 1, np.int64)
-    first[place] = np.arange(len(place))
-    return [column[first] for column in columns], place
-
-
-def _ranked(numbers: Int64) -> Int64:
-    """Return how many smaller numbers there are, each counted once, for every number."""
-    low, high = int(numbers.min(initial=LARGEST)), int(numbers.max(initial=0))
-    if not 0 <= low <= high < 4 * len(numbers):
-        return np.unique(numbers, return_inverse=True)[1]
-    there = np.zeros(high + 1, np.int64)  # marks are set and added up sooner than numbers sorted
-    there[numbers] = 1
-    return (np.cumsum(there) - 1)[numbers]

@@ -60,7 +60,7 @@ def test_users_are_worked_out_each_and_scalars_are_shared() -> None:
     n, r = np.array([9, 9, 9, 9, 3, 100]), np.array([0, 3, 1, 3, 2, 1])
     relevant = np.array([1, 4, 1, 3, 2, 1], np.int32)
     together = vars(moments("MAP", n, r, relevant, 4))
-    alone = [vars(moments("MAP", *user, 4)) for user in zip(n, r, relevant, strict=True)]
+    alone = [vars(moments("MAP", n[user], r[user], relevant[user], 4)) for user in range(len(n))]
     for fact in ("mean", "var", "third"):
         assert together[fact].tolist() == [float(facts[fact]) for facts in alone]
     assert moments("MAP", [[7], [9]], [1, 2, 3], 3, 4).mean.shape == (2, 3)
