@@ -63,14 +63,11 @@ def implicit_vectors(model: Any, matrix: csr_array[Any], cure: str) -> tuple[Vec
     """
     from implicit.recommender_base import ModelFitError
 
+    # Libraries written in C take 32-bit numbers.
+    parts = matrix.data.astype(np.float32), matrix.indices.astype(np.int32)
+    narrow = csr_matrix((*parts, matrix.indptr.astype(np.int32)), shape=matrix.shape)
     try:
-        model.fit(narrow(matrix), show_progress=False)
+        model.fit(narrow, show_progress=False)
     except ModelFitError as error:
         raise ParameterError(f"the vectors grew without limit; {cure}") from error
     return model.user_factors, model.item_factors
-
-
-def narrow(matrix: csr_array[Any]) -> csr_matrix[Any]:
-    """Return a matrix in 32-bit numbers, as libraries written in C take it."""
-    parts = matrix.data.astype(np.float32), matrix.indices.astype(np.int32)
-    return csr_matrix((*parts, matrix.indptr.astype(np.int32)), shape=matrix.shape)

@@ -42,7 +42,9 @@ class ItemNeighbours:
         require_choice(("item", "candidate"), neighbours_of=self.neighbours_of)
         choose = items.nearest_to if self.neighbours_of == "candidate" else items.nearest
         votes = from_least(choose(neighbours, among=among), least)
-        return of_sum_one(votes) if self.normalize else votes
+        if self.normalize:
+            votes.data /= np.repeat(votes.sum(axis=1), np.diff(votes.indptr))
+        return votes
 
 
 @dataclass(eq=False)
@@ -82,9 +84,3 @@ def from_least(similar: csr_array[Any], least: float | None) -> csr_array[Any]:
     kept.data[kept.data < least] = 0.0
     kept.eliminate_zeros()
     return kept
-
-
-def of_sum_one(votes: csr_array[Any]) -> csr_array[Any]:
-    """Return a matrix with each row divided by its sum; entries are above 0."""
-    sums = np.repeat(votes.sum(axis=1), np.diff(votes.indptr))
-    return csr_array((votes.data / sums, votes.indices, votes.indptr), shape=votes.shape)

@@ -95,15 +95,6 @@ def test_repeats_have_means_of_their_own_and_a_metric_of_all_lists_has_no_users(
     assert {m: values.tolist() for m, values in table.items()} == {METRIC: [[1 / 2, 0], [1 / 2, 1]]}
 
 
-def test_a_model_has_one_mean() -> None:
-    """(5/9 + 5/6) / 2 = 25/36; to the last bit that of its estimate."""
-    first = {"ann": (2 / 3, 0), "bob": (0, 0), "cid": (1, 0)}
-    users, folds = scored_folds([first, {"bob": (2 / 3, 0), "cid": (1, 0)}])
-    mean = compared(users, folds).means["one"]
-    assert mean == exactly(25 / 36)
-    assert mean == estimated(users, folds)[0][ONE].mean == folds.mean(ONE)
-
-
 def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     """To the last bit: sums, signs and intervals are those of the single set."""
     first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}
@@ -115,9 +106,10 @@ def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     for key in KEYS:
         assert in_folds[key].ci95_t == in_one[key].ci95_t
         assert in_folds[key].ci95 == in_one[key].ci95
-    (in_folds,), (in_one,) = compared(users, folds).pairs, compared(one_set).pairs
-    assert in_folds.better_folds == (1, 1)
-    assert replace(in_folds, better_folds=None) == replace(in_one, better_folds=None)
+    assert compared(users, folds).means["one"] == in_folds[ONE].mean == folds.mean(ONE)
+    (joined,), (single,) = compared(users, folds).pairs, compared(one_set).pairs
+    assert joined.better_folds == (1, 1)
+    assert replace(joined, better_folds=None) == single
 
 
 scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.3, 0.5, 1.0])
