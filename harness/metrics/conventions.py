@@ -27,22 +27,11 @@ _CHUNK = 1 << 20
 class Convention:
     """One way to compute MAP@k.
 
-    Attributes
-    ----------
-    divisor : str
-        A name of `DIVISORS`; ``places``: P(i) of every rank is summed, hit or not, and divided
-        by k.
-    repeats : str
-        ``once``: a repetition is no second hit and uses its rank; ``again``: every copy is a hit
-        (and with ``grows`` adds to R); ``dropped``: the list is read without its repetitions.
-    users : str
-        Who is averaged.
-    tools : str
-        Who computes it so.
-    steps : str
-        How AP is worked out for `EXAMPLE`; `value` is what comes out.
-    grows : bool
-        Whether a copy that hits again adds to R, be it behind k.
+    `divisor` names one of `DIVISORS`; of ``places``, P(i) of every rank is summed, hit or not, and
+    divided by k. Of `repeats`, ``once`` is no second hit and uses its rank, with ``again`` every
+    copy is a hit (and with `grows` adds to R, be it behind k), and with ``dropped`` the list is
+    read without its repetitions. `users` says who is averaged, `tools` who computes it so, and
+    `steps` how AP is worked out for `EXAMPLE`; `value` is what comes out.
     """
 
     divisor: str

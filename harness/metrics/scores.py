@@ -146,11 +146,6 @@ def _blocks(
 _POINTS = 20
 
 
-def has_curve(metric: Metric) -> bool:
-    """Return whether a metric has a cut-off and is 0 for a list without hits."""
-    return metric.k is not None and metric.definition.zero_without_hits
-
-
 def curve_sums(
     repeats: Sequence[Recommendations], judgments: Judgments, scores: ScoreTable, metric: Metric
 ) -> Sums:
@@ -159,7 +154,7 @@ def curve_sums(
     Lists without a hit at the last cut-off have none at an earlier one, so only the others are
     scored again.
     """
-    if metric.k is None or not has_curve(metric):
+    if metric.k is None or not metric.definition.zero_without_hits:
         return {}
     asked = [replace(metric, k=k) for k in _cut_offs(metric.k)]
     sums: dict[str | int, Sums] = {}

@@ -36,14 +36,9 @@ Key = tuple[str, Metric]
 class ScoredUsers:
     """Users of a part and their scores, which statistics of all users are added up from.
 
-    Attributes
-    ----------
-    hashes : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users, in the order of the tables.
-    there : float64 array, (F, n), optional
-        Of several folds, 1 where a user is in a fold, else 0.
-    law : Law, optional
-        What a random ranking would score for each user, where it is known.
+    `hashes` are `harness.core.random.id_hashes` in the order of the tables. Of several folds
+    `there`, (F, n), is 1 where a user is in a fold, else 0. `law` is what a random ranking would
+    score for each user, where it is known.
     """
 
     hashes: UInt64
@@ -67,13 +62,8 @@ FEWEST = 10
 class Folds:
     """What of all folds every part must know.
 
-    Attributes
-    ----------
-    users : int
-        Different ones.
-    common : sequence of sequence of int, (F, F)
-        How many users every two folds have in common; a fold with itself, all of its users.
-    means : sequence of mapping of (model, metric) to float64 array, (repeats,)
+    How many different users there are, how many of them every two folds have in `common`, (F, F),
+    a fold with itself all of its users, and each fold's means.
     """
 
     users: int
