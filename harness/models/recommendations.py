@@ -91,8 +91,9 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
             f'model "{name}" returned rows of different lengths, expected ({len(users)}, {k})'
         ) from error
     if raw.ndim != 2 or raw.shape[1:] != (k,):
+        returned = f"shape {raw.shape}" if raw.ndim > 0 else f"a {type(answer).__name__}"
         raise RecommenderError(
-            f'model "{name}" returned shape {raw.shape}, expected ({len(users)}, {k}): one row '
+            f'model "{name}" returned {returned}, expected ({len(users)}, {k}): one row '
             "per user, k positions wide, −1 where empty"
         )
     if len(raw) != len(users):

@@ -70,7 +70,6 @@ def resampled_sums(
     grid: Int32,
     resamples: int,
     seed: int,
-    threads: int | None = None,
     weights: Weights = POISSON,
 ) -> tuple[Int64, Int64]:
     """Return Σ w·v, (…, B + 1, columns), and Σ w, (…, B + 1); those of parts of the users add up.
@@ -98,7 +97,7 @@ def resampled_sums(
     np.add.at(everyone, columns, numbers.astype(np.int64))
     everyone[-1] = len(users)
     sums = np.empty((len(below), resamples + 1, len(everyone)), np.int64)
-    sums[:, :-1] = _in_threads(draw, resamples, seed, weights.stream, threads)
+    sums[:, :-1] = _in_threads(draw, resamples, seed, weights.stream)
     sums[:, -1] = everyone
     sums = sums.reshape(*weights.at_least.shape[:-1], *sums.shape[1:])
     return sums[..., :-1], sums[..., -1]
@@ -111,9 +110,7 @@ def resampled_means(sums: Int64, drawn: Int64, grid: Int32) -> Floats:
     return np.asarray(np.ldexp(sums[:-1] / drawn[:-1, None], grid), np.float64)
 
 
-def randomized_sums(
-    values: Floats, users: UInt64, grid: Int32, times: int, seed: int, threads: int | None = None
-) -> Int64:
+def randomized_sums(values: Floats, users: UInt64, grid: Int32, times: int, seed: int) -> Int64:
     """Return Σ ±v, (times, columns), a user's sign the same in every column; parts add up.
 
     Sums of differences are differences of these, so one pass serves the tests of all pairs. They
@@ -129,7 +126,7 @@ def randomized_sums(
         _kernels.add_signed(key, users, indptr, columns, units, sums)
         return sums
 
-    return _in_threads(draw, times, seed, "flips", threads)
+    return _in_threads(draw, times, seed, "flips")
 
 
 def _csr(values: Floats, users: UInt64) -> tuple[Int64, Int32, Floats]:
@@ -141,12 +138,10 @@ def _csr(values: Floats, users: UInt64) -> tuple[Int64, Int32, Floats]:
     return indptr, columns.astype(np.int32), values[rows, columns]
 
 
-def _in_threads(
-    draw: Callable[[np.uint64], Int64], times: int, seed: int, stream: str, threads: int | None
-) -> Int64:
+def _in_threads(draw: Callable[[np.uint64], Int64], times: int, seed: int, stream: str) -> Int64:
     """Return the sums of `times` draws, (…, times, columns); one call makes 64 of them."""
     keys, blocks = streams(seed, stream, -(-times // _LANES)), list[Int64]()
-    pool = ThreadPoolExecutor(threads or os.cpu_count())
+    pool = ThreadPoolExecutor(os.cpu_count())
     with pool, doing("resampling", len(keys) * _LANES, " draws") as stage:
         for block in pool.map(draw, keys):
             blocks.append(block)

@@ -52,7 +52,7 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
     [
         (np.zeros((3, 2), int), 'model "my model" returned shape (3, 2), expected (3, 3): one '
                                 "row per user, k positions wide, −1 where empty"),
-        ({}, 'model "my model" returned shape (), expected (3, 3): one row per user'),
+        ({}, 'model "my model" returned a dict, expected (3, 3): one row per user'),
         ([[0, 1, 2], [0, 1], [0]],
          'model "my model" returned rows of different lengths, expected (3, 3)'),
         (GOOD[:2], 'model "my model" returned 2 rows for 3 users; '
