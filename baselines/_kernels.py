@@ -34,12 +34,8 @@ def distinct(
     A Fisher–Yates shuffle that stops after k exchanges, then takes them back, so that a row costs k
     steps however many candidates there are. Each exchange takes a uniform number below `bound` by
     Lemire's method (2019): the high half of a 32-bit draw times the bound, refusing the few draws
-    that would favour some numbers, so that every number is exactly as likely.
-
-    Parameters
-    ----------
-    pool, swapped : arrays, (the largest of `free`,) and (k,)
-        0, 1, 2 …, which it is again afterwards; scratch memory.
+    that would favour some numbers, so that every number is exactly as likely. Scratch memory:
+    `pool` is 0, 1, 2 … up to the largest of `free`, which it is again afterwards.
     """
     with cython.nogil:
         for row in range(keys.shape[0]):
@@ -133,12 +129,7 @@ def fuse(
 ):
     """Put the candidates of the highest sums into the rows of `fused`; `sums` are all 0 again.
 
-    Parameters
-    ----------
-    shift : int
-        How many of a sum's lowest bits are rounded away.
-    best : array, (k,)
-        Scratch memory.
+    The `shift` lowest bits of a sum are rounded away. Scratch memory: `best`, (k,).
     """
     half: cython.longlong = 1
     half <<= shift - 1
@@ -155,35 +146,10 @@ def fuse(
                     candidate = lists[model, row, place]
                     if candidate >= 0 and sums[candidate] > 0:
                         total = (sums[candidate] + half) >> shift  # rounded
-                        filled = _put(best, fused[row], filled, total, candidate)
+                        if filled < best.shape[0] or total >= best[0]:
+                            filled = push(best, fused[row], filled, total, candidate)
                         sums[candidate] = 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(-1, check=False)
-def _put(
-    best: cython.longlong[::1],
-    fused: cython.int[::1],
-    filled: cython.Py_ssize_t,
-    total: cython.longlong,
-    candidate: cython.int,
-) -> cython.Py_ssize_t:
-    """Put a candidate behind those that are better; return how many are held now."""
-    k = fused.shape[0]
-    rank: cython.Py_ssize_t = filled
-    while rank > 0 and (
-        best[rank - 1] < total or (best[rank - 1] == total and fused[rank - 1] > candidate)
-    ):
-        rank -= 1
-    place: cython.Py_ssize_t = min(filled, k - 1)
-    while place > rank:
-        best[place], fused[place] = best[place - 1], fused[place - 1]
-        place -= 1
-    if rank < k:
-        best[rank], fused[rank] = total, candidate
-    return min(filled + 1, k)
+            in_order(best, fused[row], filled)
 
 
 @cython.boundscheck(False)
@@ -230,12 +196,8 @@ def pairs(
 ):
     """Add up the pairs of items `first` to `last`, in whole numbers: weights times `scales`.
 
-    Parameters
-    ----------
-    room : array, (items + 1,)
-        Where there is room for the pairs of each item; those of all go behind the first one's.
-    sums, touched : arrays, (width,) and (width + 1,)
-        Scratch memory: 0, which it is again afterwards, and anything.
+    `room` says where there is room for the pairs of each item; those of all go behind the first
+    one's. Scratch memory: `sums`, (width,), 0, which it is again afterwards, and `touched`.
     """
     written = room[first]
     with cython.nogil:
@@ -310,10 +272,7 @@ def pair_products(
 ):
     """Write the products of rows `first` to `last` of one matrix and chosen rows of another.
 
-    Parameters
-    ----------
-    row_of : array, (width,)
-        Scratch memory: 0, which it is again afterwards.
+    Scratch memory: `row_of`, (width,), 0, which it is again afterwards.
     """
     with cython.nogil:
         for row in range(first, last):

@@ -70,7 +70,8 @@ class Blend(Ensemble):
         n = self.n_candidates_
         lists = np.stack([ask(model, users, depth, n, draws, exclude) for model in self.models_])
         sums, best = np.zeros(n, np.int64), np.zeros(k, np.int64)
-        _kernels.fuse(lists, self._shares(depth), _LAST, sums, best, fused)
+        if k > 0:
+            _kernels.fuse(lists, self._shares(depth), _LAST, sums, best, fused)
         return fused
 
     def _shares(self, depth: int) -> Int64:

@@ -16,8 +16,7 @@ from harness.core.exact_sum import Sums, rounded, weight_slices
 from harness.core.params import require_above, require_whole
 from harness.data import dataset
 from harness.data.dataset import Events
-from harness.data.interactions import pair_matrix
-from harness.models.base import Draws, Train
+from harness.models.base import Draws, Train, pair_matrix
 from harness.models.products import as_matrix, in_threads, largest_products
 from harness.models.sums import FromSums, Steps
 
@@ -168,16 +167,9 @@ def powers_of_two(weight_sums: Floats, counts: Int64, halvings: float) -> Floats
 
     No weight is more than 2^most: an event that is later than one of the item's by less than
     `within_days` has at most 2^halvings times its weight, which is at most the sum, and none has
-    more than 1. There are less than 2^bits of them: together less than 2^62.
-
-    Parameters
-    ----------
-    weight_sums : float array, (items,)
-        The sum of the weights of each item's events.
-    counts : int array, (items,)
-        How many pairs each item begins.
-    halvings : float
-        How often a weight halves within `within_days`.
+    more than 1. There are less than 2^bits of them: together less than 2^62. `weight_sums` are of
+    the events of each item, and `counts` how many pairs it begins; `halvings` is how often a weight
+    halves within `within_days`.
     """
     most = np.minimum(np.frexp(weight_sums)[1] + min(np.ceil(halvings) + 1, 2000.0), 0)
     bits = np.frexp(counts.astype(np.float64))[1]
@@ -220,13 +212,7 @@ def _sizes(events: _Prepared) -> Sums:
 
 
 def _ranges(sizes: Int64, most: int) -> Iterator[slice]:
-    """Yield items, one range behind the other, whose sizes add up to `most`, or one item alone.
-
-    Examples
-    --------
-    >>> list(_ranges(np.array([1, 2, 9, 1]), 3))
-    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
-    """
+    """Yield items, one range behind the other, whose sizes add up to `most`, or one item alone."""
     ends, start, before = np.cumsum(sizes), 0, 0
     while start < len(sizes):
         stop = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)

@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from harness.core.params import require_whole
 from harness.models.base import Train
 from harness.models.bases import InteractionWeights, ItemFeatures, ItemVotes
-from harness.models.content import most_similar
-from harness.models.similarity import documents
+from harness.models.similarity import documents, most_similar
 
 
 @dataclass(eq=False)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.core.exact_sum import rounded
-from harness.data.interactions import descending
-from harness.models.base import Train
+from harness.models.base import Train, descending
 from harness.models.bases import EventWeights, ItemFeatures, OneOrder
-from harness.models.content import carried_means, most_similar
+from harness.models.similarity import carried_means, most_similar
 from harness.models.sums import FromSums, Steps
 
 

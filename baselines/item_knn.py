@@ -7,12 +7,11 @@ from typing import Self
 
 from harness.models.base import Train
 from harness.models.bases import InteractionWeights, ItemVotes
-from harness.models.neighbours import ItemNeighbours, LeastSimilarity
-from harness.models.similarity import SETTINGS, documents
+from harness.models.neighbours import ItemNeighbours, Similarity
 
 
 @dataclass(eq=False)
-class ItemKNN(ItemVotes, ItemNeighbours, LeastSimilarity, InteractionWeights):
+class ItemKNN(ItemVotes, ItemNeighbours, Similarity, InteractionWeights):
     """Candidates by Σ of their similarity with the user's items; only neighbours count.
 
     Item-based top-N recommendation (Deshpande and Karypis 2004), with the variants that Ferrari
@@ -48,22 +47,12 @@ class ItemKNN(ItemVotes, ItemNeighbours, LeastSimilarity, InteractionWeights):
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
-    neighbours: int = 100
-    similarity: str = "cosine"
-    shrink: float | None = None
-    alpha: float | None = None
-    k1: float | None = None
-    b: float | None = None
-    beta: float | None = None
-
-    removed = ItemNeighbours.removed | LeastSimilarity.removed  # type: ignore[operator]
+    removed = ItemNeighbours.removed | Similarity.removed  # type: ignore[operator]
 
     def fit(self, train: Train) -> Self:
         """Find the neighbours of every item."""
-        self.require_least()
         self.users_ = self.interactions(train)
-        settings = {name: getattr(self, name) for name in SETTINGS}
-        items = documents(self.users_.T, self.similarity, settings)
         least = self.min_similarity or 0.0
+        items = self.documents(self.users_.T)
         self.votes_ = self.item_votes(items, train.candidates, self.neighbours, least)
         return self

@@ -111,13 +111,7 @@ class PopularBySegment(EventWeights, FromSums):
 
 
 def segments(values: pl.Series, bins: Sequence[float] | None, names: Sequence[str]) -> Int32:
-    """Return each value's segment, −1 where it is empty: its bin, or else its place in `names`.
-
-    Raises
-    ------
-    ValueError
-        Bins that do not rise, or a value that is no number where there are bins.
-    """
+    """Return each value's segment, −1 where it is empty: its bin, or else its place in `names`."""
     values = _values(values)
     if bins is None:
         codes = values.cast(pl.Enum(names)).to_physical().cast(pl.Int32).fill_null(-1)

@@ -122,25 +122,10 @@ def _cutoff(train: Train) -> int:
 
 
 def returning(closed: Int64, open_: Int64, horizon: int) -> Floats:
-    """Return the chance to come back within the horizon, by days since the last event.
+    """Return the chance to come back within the horizon, by days since the last event, (n,).
 
-    Parameters
-    ----------
-    closed, open_ : int64 arrays, (n,)
-        How many gaps of each number of days closed, and how many are open after so many.
-
-    Returns
-    -------
-    float64 array, (n,)
-
-    Examples
-    --------
-    One item was bought 4, 3 and 1 days before the cut-off, another 2 days before it: gaps of one
-    and two days closed, and two are open after no day and after one. So three were watched on
-    their first day, and one of them closed; on the second day one was, and closed.
-
-    >>> returning(np.array([0, 1, 1]), np.array([1, 1, 0]), 1).round(2).tolist()
-    [0.0, 0.33, 1.0]
+    `closed` and `open_` say how many gaps of each number of days closed, and how many are open
+    after so many.
     """
     # A gap of d days was watched on each of them; one that is open, on all days before the cut-off.
     watched = np.cumsum((closed + open_)[::-1])[::-1]

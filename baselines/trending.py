@@ -8,8 +8,7 @@ from typing import Any
 
 from harness.core.exact_sum import Sums, rounded
 from harness.core.params import require_above, require_flag, require_from
-from harness.data.interactions import descending
-from harness.models.base import Train
+from harness.models.base import Train, descending
 from harness.models.bases import OneOrder
 from harness.models.sums import FromSums, Steps
 

@@ -12,13 +12,12 @@ from harness.core.arrays import Int32
 from harness.core.params import require_choice, require_whole
 from harness.models.base import Draws, Train
 from harness.models.bases import InteractionWeights
-from harness.models.neighbours import LeastSimilarity, from_least
+from harness.models.neighbours import Similarity, from_least
 from harness.models.products import largest_products
-from harness.models.similarity import SETTINGS, documents
 
 
 @dataclass(eq=False)
-class UserKNN(LeastSimilarity, InteractionWeights):
+class UserKNN(Similarity, InteractionWeights):
     """Candidates by Σ of the similarity of the users who have them; only neighbours count.
 
     Sarwar, Karypis, Konstan and Riedl (2000), on implicit data. It searches the neighbours of a
@@ -42,23 +41,14 @@ class UserKNN(LeastSimilarity, InteractionWeights):
         Which events count and how much: `harness.models.base.Train.interactions`.
     """
 
-    neighbours: int = 100
-    similarity: str = "cosine"
-    shrink: float | None = None
-    alpha: float | None = None
-    k1: float | None = None
-    b: float | None = None
-    beta: float | None = None
     neighbours_of: str = field(default="user", kw_only=True)
 
     def fit(self, train: Train) -> Self:
         """Weigh what every user has; neighbours are found when they are asked for."""
         require_whole(1, neighbours=self.neighbours)
         require_choice(("user", "voter"), neighbours_of=self.neighbours_of)
-        self.require_least()
         users = self.interactions(train)
-        settings = {name: getattr(self, name) for name in SETTINGS}
-        self.users_ = documents(users, self.similarity, settings)
+        self.users_ = self.documents(users)
         self.have_ = users[:, train.candidates].tocsr()
         if self.neighbours_of == "voter":
             everyone = np.arange(users.shape[0], dtype=np.int32)

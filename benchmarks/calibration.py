@@ -30,7 +30,6 @@ from harness.stats.figures import results_of
 from harness.stats.folds import Folds, ScoredUsers
 from harness.stats.intervals import LEVEL, Sample
 from harness.stats.paired import Pairs, Rules
-from harness.stats.pairwise import comparison_of
 
 ROOT = Path(__file__).resolve().parents[1]
 K = 12
@@ -228,8 +227,8 @@ def compared_users(
 ):
     none = {(name, metric): np.zeros(1) for name in part.tables}  # the bootstrap is not looked at
     rules = Rules(resamples=flips, seed=seed)
-    (paired,) = results_of([Pairs(list(part.tables), metric, rules, folds)], of_one(part))
-    return comparison_of(paired, none, metric, rules)
+    (comparison_by,) = results_of([Pairs(list(part.tables), metric, rules, folds)], of_one(part))
+    return comparison_by(none)
 
 
 def resampled(values: np.ndarray, seed: int) -> np.ndarray:

@@ -16,7 +16,6 @@ from baselines.item_knn import ItemKNN
 from harness.config import Config
 from harness.data.dataset import Dataset, Events
 from harness.models.base import Train
-from harness.models.factors import narrow
 from harness.protocol.task import make_task
 
 DAYS, NEIGHBOURS = 90, 100
@@ -43,7 +42,9 @@ def neighbours(data: str) -> dict[str, list[float]]:
     )
     every = train.interactions()
     users = np.flatnonzero(np.diff(every.indptr))
-    matrix = narrow(every[users][:, np.unique(every.indices)].tocsr())
+    known = every[users][:, np.unique(every.indices)]
+    ends = known.indptr.astype(np.int32)  # implicit takes 32-bit numbers
+    matrix = csr_matrix((known.data, known.indices.astype(np.int32), ends), shape=known.shape)
     weighed = csr_matrix(normalize(matrix.T).T)
     calls = {
         "knn": lambda: once(lambda: ItemKNN(NEIGHBOURS).fit(train)),

@@ -101,13 +101,7 @@ class Ranker:
     seed: int = 0
 
     def fit(self, train: Train) -> Self:
-        """Learn from the last days what the next ones may bring.
-
-        Raises
-        ------
-        ParameterError
-            A parameter cannot be used, or the events carry no time.
-        """
+        """Learn from the last days what the next ones may bring."""
         require_above(0, window_days=self.window_days, learning_rate=self.learning_rate)
         whole = ("neighbours", "negatives", "shortlist", "trees")
         require_whole(1, **{name: getattr(self, name) for name in whole})
@@ -206,26 +200,10 @@ def _blocks(n: int, width: int) -> list[slice]:
 def rehearsal(train: Train, days: float) -> Train:
     """Return what was known `days` before the cut-off, and which candidates there would have been.
 
-    Where most of the real candidates are new at the cut-off, these are the items that were new
-    within the last `days`; else all items that were there before the cut-off. An item is new from
-    the time that its table says it was first shown, where the table tells times, else from its
-    first event.
-
-    Parameters
-    ----------
-    train : Train
-    days : float
-        Of the rehearsed window, which ends at the cut-off.
-
-    Returns
-    -------
-    Train
-        Its events lie before the window, and its cut-off is where the window begins.
-
-    Raises
-    ------
-    ValueError
-        The events carry no time.
+    Its cut-off is where the window begins, and its events lie before. Where most of the real
+    candidates are new at the cut-off, its candidates are the items that were new within the last
+    `days`; else all items that were there before the cut-off. An item is new from the time that its
+    table says it was first shown, where the table tells times, else from its first event.
     """
     if train.cutoff is None:
         raise ParameterError("the events carry no time, so there are no last days to learn from")

@@ -19,44 +19,24 @@ from harness.core.arrays import Floats, Int32
 from harness.data import dataset
 from harness.data.dataset import NO_TIME
 from harness.models.base import Train
-from harness.models.content import carried_means, most_similar
 from harness.models.features import (
     category_columns,
     divided_rows,
     feature_groups,
+    feature_matrix,
     number_columns,
-    side_by_side,
     unit_rows,
 )
 from harness.models.products import in_threads, largest_products
 from harness.models.recommendations import EMPTY
+from harness.models.similarity import carried_means, most_similar
 from harness.models.topk import fill
 
 _BLOCK = 256
 
 
 def pair_products(left: csr_array[Any], right: csr_array[Any], places: Int32) -> Floats:
-    """Return the products of each row of `left` with the rows of `right` at its places.
-
-    Parameters
-    ----------
-    left : csr_array, (n, m)
-    right : csr_array, (N, m)
-    places : int32 array, (n, s)
-        Rows of `right`; −1 = empty.
-
-    Returns
-    -------
-    float64 array, (n, s)
-        0 at empty places.
-
-    Examples
-    --------
-    >>> left = csr_array(np.array([[1.0, 2.0]]))
-    >>> right = csr_array(np.array([[3.0, 0.0], [1.0, 1.0]]))
-    >>> pair_products(left, right, np.array([[1, -1, 0]], np.int32)).tolist()
-    [[3.0, 0.0, 3.0]]
-    """
+    """Return the products of rows of `left` with rows of `right` at their places; 0 where −1."""
     products = np.zeros(places.shape)
     left_starts, left_columns, left_values = _parts(left)
     right_starts, right_columns, right_values = _parts(right)
@@ -85,18 +65,11 @@ def _parts(matrix: csr_array[Any]) -> tuple[Any, ...]:
 class Attributes:
     """What the tables say of items and users; it is the same at every moment.
 
-    Attributes
-    ----------
-    groups : mapping of str to csr_array, (n items, n features)
-        As `harness.models.features.feature_groups` gives them: the item is like the user's profile.
-    values : mapping of str to csr_array, (n items, n values)
-        One-hot rows of each categorical column of items: the user's share of the item's value.
-    numbers : mapping of str to float64 array, (n items,)
-        Each number column of items: how far it is from the mean of the user's items.
-    items, users : mapping of str to float64 array, (n items,) and (n users,)
-        What is a feature as it stands; NaN where unknown.
-    codes : frozenset of str
-        Those of `items` and `users` that are codes of categories.
+    `groups` are as `harness.models.features.feature_groups` gives them: the item is like the user's
+    profile. `values` are one-hot rows of each categorical column of items: the user's share of the
+    item's value. `numbers` are number columns of items: how far from the mean of the user's items.
+    `items` and `users` are features as they stand, NaN where unknown; `codes` names those of them
+    that are codes of categories.
     """
 
     groups: Mapping[str, csr_array[Any]]
@@ -115,13 +88,7 @@ def attributes(
     user_categories: Sequence[str] = (),
     user_numbers: Sequence[str] = (),
 ) -> Attributes:
-    """Return what the tables of a data set say, in columns of these names.
-
-    Raises
-    ------
-    ValueError
-        As in `harness.models.features.feature_matrix`.
-    """
+    """Return what the tables of a data set say, in columns of these names."""
     codes = {f"{c} of the item": category_columns(train, "items", [c])[:, 0] for c in categories}
     user_codes = {
         f"{c} of the user": category_columns(train, "users", [c])[:, 0] for c in user_categories
@@ -140,19 +107,11 @@ def attributes(
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The features of users and candidates at the cut-off of `train`.
+    """The features of users and candidates of `train` at its cut-off.
 
-    Attributes
-    ----------
-    known : Attributes
-    train : Train
-        Its candidates are the items that features are asked for.
-    recent_days : float
-        The days of the popularity of late, and the half-life of a user's own last event.
-    neighbours : int
-        How many similar items the popularity of a candidate is carried from.
-    half_life_days, weights, values : optional
-        Of the users' histories, as in `Train.event_weights`.
+    `recent_days` are those of the popularity of late, and the half-life of a user's own last event;
+    `neighbours` is how many similar items the popularity of a candidate is carried from. The rest
+    is of the users' histories, as in `Train.event_weights`.
     """
 
     known: Attributes
@@ -191,17 +150,7 @@ class Pairs:
     def features(self, users: Int32, places: Int32) -> Floats:
         """Return the features of pairs, one row a place that is not empty, row after row.
 
-        Parameters
-        ----------
-        users : int32 array, (n,)
-            User positions.
-        places : int32 array, (n, s)
-            Candidate positions, −1 = empty.
-
-        Returns
-        -------
-        float64 array, (places that are not empty, n features)
-            NaN where unknown.
+        `places` are candidates of each user, (n, s), −1 = empty. A feature is NaN where unknown.
         """
         there = places >= 0
         columns = self._columns(users, places)
@@ -243,8 +192,8 @@ class Pairs:
 
     @cached_property
     def _rows(self) -> csr_array[Any]:
-        """All groups side by side, as `harness.models.features.feature_matrix` gives them."""
-        return side_by_side(self.known.groups)
+        """All groups side by side."""
+        return feature_matrix(self.known.groups)
 
     @cached_property
     def _own(self) -> csr_array[Any]:
@@ -291,19 +240,9 @@ class Pairs:
         """Return the candidates that are worth a look: those like the user's, and popular ones.
 
         Half of the places go to the candidates most like the user's items, those items first of
-        all; the rest is filled by popularity of late, then by that of similar items.
-
-        Parameters
-        ----------
-        users : int32 array, (n,)
-        size : int
-        exclude : csr_array, (n, n candidates), optional
-
-        Returns
-        -------
-        int32 array, (n, s)
-            Candidate positions, ascending, then −1; s is `size`, or the number of candidates where
-            there are no more: then every candidate that is not excluded stands there.
+        all; the rest is filled by popularity of late, then by that of similar items. Lists have
+        `size` places, ascending, then −1; or as many as there are candidates where these are no
+        more: then every candidate that is not excluded stands there.
         """
         n_candidates = len(self.train.candidates)
         size = min(size, n_candidates)

@@ -1,11 +1,11 @@
 """Metrics: what they are called, what they mean, and each user's value."""
 
 import harness.core.compiled  # noqa: F401
-from harness.metrics.definition import Better, Cut, Definition, Example
+from harness.metrics.definition import Better, Cut, Definition
 from harness.metrics.definitions import DEFINITIONS
 from harness.metrics.judgments import Block, Judgments
-from harness.metrics.kernels import LARGEST, Tally, apk, discounts, ideal_dcg, mapk
-from harness.metrics.ranking import DIVISORS, Divisor
+from harness.metrics.kernels import LARGEST, apk, discounts, ideal_dcg, mapk
+from harness.metrics.ranking import DIVISORS
 from harness.metrics.registry import (
     USUAL,
     Metric,
@@ -14,7 +14,6 @@ from harness.metrics.registry import (
     needs,
     parse,
     per_user,
-    sums_of,
     value_of,
 )
 
@@ -27,11 +26,8 @@ __all__ = [
     "Block",
     "Cut",
     "Definition",
-    "Divisor",
-    "Example",
     "Judgments",
     "Metric",
-    "Tally",
     "apk",
     "discounts",
     "each_once",
@@ -41,6 +37,5 @@ __all__ = [
     "needs",
     "parse",
     "per_user",
-    "sums_of",
     "value_of",
 ]

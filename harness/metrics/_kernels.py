@@ -43,14 +43,8 @@ def tally(
 ):
     """Score every user's list; return the first user that is faulty, or -1.
 
-    Parameters
-    ----------
-    scanned : int
-        Up to so many true items a scan per item beats a search per rank.
-    hit : array, (the cut-off,)
-        Scratch memory: 0.
-    matched : array, (the longest row of truth,)
-        Scratch memory.
+    Up to `scanned` true items a scan per item beats a search per rank. Scratch memory: `hit`, 0,
+    of the cut-off, and `matched`, of the longest row of truth.
     """
     cut = discount.shape[0]
     faulty: cython.Py_ssize_t = -1
@@ -161,10 +155,7 @@ def count_again(
 ):
     """Write how many entries of each row of truth are a candidate of the user's own events.
 
-    Parameters
-    ----------
-    seen : array, (entries of truth,)
-        Scratch memory: 0.
+    Scratch memory: `seen`, 0, of the entries of truth.
     """
     with cython.nogil:
         for row in range(users.shape[0]):

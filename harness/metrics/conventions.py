@@ -27,22 +27,11 @@ _CHUNK = 1 << 20
 class Convention:
     """One way to compute MAP@k.
 
-    Attributes
-    ----------
-    divisor : str
-        A name of `DIVISORS`; ``places``: P(i) of every rank is summed, hit or not, and divided
-        by k.
-    repeats : str
-        ``once``: a repetition is no second hit and uses its rank; ``again``: every copy is a hit
-        (and with ``grows`` adds to R); ``dropped``: the list is read without its repetitions.
-    users : str
-        Who is averaged.
-    tools : str
-        Who computes it so.
-    steps : str
-        How AP is worked out for `EXAMPLE`; `value` is what comes out.
-    grows : bool
-        Whether a copy that hits again adds to R, be it behind k.
+    `divisor` names one of `DIVISORS`; of ``places``, P(i) of every rank is summed, hit or not, and
+    divided by k. Of `repeats`, ``once`` is no second hit and uses its rank, with ``again`` every
+    copy is a hit (and with `grows` adds to R, be it behind k), and with ``dropped`` the list is
+    read without its repetitions. `users` says who is averaged, `tools` who computes it so, and
+    `steps` how AP is worked out for `EXAMPLE`; `value` is what comes out.
     """
 
     divisor: str
@@ -190,23 +179,7 @@ def map_by_convention(
 ) -> dict[str, float | None]:
     """Return MAP@k under every convention; None under one that averages none of these users.
 
-    Parameters
-    ----------
-    items : int32 array, (n, K)
-        One list a row, best first, −1 = empty.
-    judgments : Judgments, n rows
-    block : int
-        Users who are looked at at a time.
-
-    Examples
-    --------
-    Truth {1, 2}, list 1, 1, 2. Once: (1/1 + 2/3) / 2; again: (1/1 + 2/2 + 3/3) / 2.
-
-    >>> from harness.core.arrays import Ragged
-    >>> judgments = Judgments(Ragged(np.array([0, 2]), np.array([1, 2], np.int32)), np.array([2]))
-    >>> found = map_by_convention(np.array([[1, 1, 2]], np.int32), judgments, k=10)
-    >>> round(found["kaggle"], 4), found["replay"]
-    (0.8333, 1.5)
+    Lists are (n, K) int32, −1 = empty; `block` users are looked at at a time.
     """
     parts = [
         _of_users(Block(items[start : start + block], judgments.rows(start, start + block), k))

@@ -18,6 +18,7 @@ _FOUR_ITEMS = {"ann": ["a", "b", "c", "d"]}
 _MANNING = "Manning, Raghavan, Schütze, Introduction to Information Retrieval 2008, section 8.4"
 
 DEFINITIONS: Mapping[str, Definition] = {
+    # Of a user's hits: `ranking`, and a chance value in harness/stats/chance_law.py.
     "MAP": Definition(
         ranking.average_precision,
         "AP@k = Σ_{i≤min(k,L)} P(i)·hit(i) / D; MAP@k is the mean over users",
@@ -124,6 +125,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         {"p_break": Number(0.15, 0.0, 1.0)},
         cut="optional",
     ),
+    # Of what a user's list is made of: `beyond_accuracy`, with what each needs to know.
     "Novelty": Definition(
         beyond_accuracy.novelty,
         "Σ_{i≤k} -log2 share(i) / L, with share(i) the share of training users that have the "
@@ -194,6 +196,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         range=(0.0, 2.0),
         needs="attributes",
     ),
+    # Of all lists together: `value` makes one figure of the sums of all users.
     "TotalRecall": Definition(
         ranking.hits_of_all,
         "Σ hits / Σ min(R, k), both over all users; with several event types, their weighted sum "

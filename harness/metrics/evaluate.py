@@ -190,13 +190,7 @@ def metrics_of(
     per_user: bool = False,
     folder: Path = Path(),
 ) -> tuple[Metric, ...]:
-    """Return the metrics that are asked for, each once; those of one's own from a folder.
-
-    Raises
-    ------
-    UsageError
-        None, an unknown one, or one that has no value for each user where there must be.
-    """
+    """Return the metrics that are asked for, each once; those of one's own from a folder."""
     several = [metrics] if isinstance(metrics, (str, Metric)) else metrics
     several = list(several) if isinstance(several, Iterable) else [several]
     for metric in several:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from harness.core.arrays import Floats
 from harness.core.errors import DataError, UsageError
 from harness.metrics.registry import Metric
 
-_HIGHEST = 1000
-"""The highest grade whose 2^grade is summed without leaving what a float64 holds, 2^1024."""
-_HIGHEST_SUMMED = 1e300
-"""The highest grade that is itself summed so."""
+_HIGHEST = {"exponential": 1000, "linear": 1e300}
+"""The highest grade of each gain whose gains are summed within what a float64 holds, 2^1024."""
 
 
 def allows(metric: Metric, grades: Floats | None) -> bool:
@@ -30,21 +29,10 @@ def refuse_grades(
     cure: str = 'name the grade column of the truth with evaluate(…, grade="…"), or give {user: '
     "{item: grade}}",
 ) -> None:
-    """Raise where a metric has no use for the grades, or for having none.
+    """Raise where a metric has no use for the grades, all there are or the highest, or for none.
 
-    Parameters
-    ----------
-    grades : float64 array, optional
-        All there are, or the highest.
-    where, cure : str
-        Where they are from, and how they are given.
-
-    Raises
-    ------
-    UsageError
-        A metric needs grades and there are none.
-    DataError
-        One that is too high for a metric.
+    UsageError where a metric needs grades and there are none, DataError for one that is too high.
+    `where` says where they are from, and `cure` how they are given.
     """
     worst = 0.0 if grades is None else float(grades.max(initial=0.0))
     highest = repr(worst).removesuffix(".0")
@@ -58,21 +46,11 @@ def refuse_grades(
                 "possible grade (for a log, write the result to a column and name it as [data] "
                 "value)"
             )
-        if metric.settings.get("gain") == "exponential" and worst > _HIGHEST:
+        most = _HIGHEST.get(metric.settings.get("gain", ""), math.inf)
+        if worst > most:
             raise DataError(
-                f"{where}: found the grade {highest}; {metric} uses 2 to the power of the grade, "
-                f"which is too large to sum up: the highest grade allowed is {_HIGHEST:,}; "
-                f"{_lower(_HIGHEST)}"
+                f"{where}: found the grade {highest}; the gains of {metric} would be too large to "
+                f"add up: the highest grade allowed is {most:,g}; divide grades, or leave out such "
+                'events: with value = "rating", '
+                f"where = {{ rating = {{ max = {most:g} }} }} under [data]"
             )
-        if metric.settings.get("gain") == "linear" and worst > _HIGHEST_SUMMED:
-            raise DataError(
-                f"{where}: found the grade {highest}; {metric} adds up grades, and this one is "
-                f"too large: the highest grade allowed is {_HIGHEST_SUMMED:g}; "
-                f"{_lower(_HIGHEST_SUMMED)}"
-            )
-
-
-def _lower(highest: float) -> str:
-    """Return what to do about grades that are too high."""
-    kept = f"where = {{ rating = {{ max = {highest:g} }} }}"
-    return f'divide them, or leave out such events: with value = "rating", {kept} under [data]'

@@ -19,21 +19,11 @@ if TYPE_CHECKING:
 class Judgments:
     """What each user's list is scored against.
 
-    Attributes
-    ----------
-    truth : Ragged, n rows
-        Positions of the true items that have one.
-    relevant : integer array, (n,)
-        R of each user: all true items, with a position or without.
-    grades : float64 array, optional
-        The grade, above 0, of each entry of ``truth.indices``; without them every grade is 1.
-    outside_grades : float64 array, optional
-        Those of the true items without a position, user by user, where there are grades.
-    catalogue : Catalogue, optional
-        For the metrics beyond accuracy.
-    kinds : tuple of (weight, bool array (n,))
-        Where a competition asks each user for several event types: a type's weight, and which rows
-        are of it.
+    `truth` has the positions of the true items that have one, and `relevant` R of each user: all
+    true items. Where there are `grades`, above 0, they are those of the entries of
+    ``truth.indices``, and `outside_grades` those of the true items without a position, user by
+    user; else every grade is 1. `kinds` are the event types that a competition asks each user for:
+    a type's weight, and which rows are of it.
     """
 
     truth: Ragged
@@ -91,15 +81,7 @@ class Judgments:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Lists of n users at one cut-off, and their judgments.
-
-    Attributes
-    ----------
-    items : int32 array, (n, K)
-        One list a row, best first, −1 = empty.
-    k : int
-        Positions beyond the k-th are not looked at.
-    """
+    """Lists of n users at one cut-off, (n, K), best first, −1 = empty, and their judgments."""
 
     items: Int32
     judgments: Judgments
@@ -116,15 +98,13 @@ class Block:
     @cached_property
     def tally(self) -> Tally:
         """Hits, their ranks and their sums for each list."""
-        truth = self.judgments.truth
-        relevant = self.judgments.relevant
-        return tally(self.items, truth.indptr, truth.indices, self.k, relevant=relevant)
+        return tally(self.items, self.judgments.truth, self.k, self.judgments.relevant)
 
     @cached_property
     def found(self) -> Found:
         """Every hit, by user and rank."""
         truth = self.judgments.truth
-        rank = ranks(self.items, truth.indptr, truth.indices, self.k)
+        rank = ranks(self.items, truth, self.k)
         user = np.repeat(np.arange(len(self)), truth.sizes)
         entry = np.flatnonzero(rank)
         entry = entry[np.lexsort((rank[entry], user[entry]))]

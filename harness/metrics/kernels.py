@@ -5,7 +5,6 @@ read once however many metrics are wanted. `apk` is the plain reference, readabl
 AP@k; the tests hold the two equal to the last bit.
 """
 
-import operator
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core.arrays import Counts, Floats, Int32, Int64
+from harness.core.arrays import Counts, Floats, Int32, Ragged
 from harness.metrics import _kernels
 
 LARGEST = 2**31 - 1  # cut-offs and counts are int32
@@ -109,81 +108,41 @@ class Tally:
 
 
 def discounts(places: int) -> Floats:
-    """Return 1/log2(i+1) for the ranks i = 1 … places, shape (places,), float64.
-
-    Source: Burges et al., Learning to Rank using Gradient Descent, ICML 2005.
-
-    Examples
-    --------
-    >>> discounts(3).round(4).tolist()
-    [1.0, 0.6309, 0.5]
-    """
+    """Return 1/log2(i+1) for the ranks i = 1 … places (Burges et al., ICML 2005)."""
     return np.asarray(1.0 / np.log2(np.arange(2, places + 2)), np.float64)
 
 
 def ideal_dcg(relevant: Counts, k: int) -> Floats:
-    """Return Σ_{i≤min(R,k)} 1/log2(i+1) for each R, and 1 for R = 0, so that it can divide.
-
-    Examples
-    --------
-    >>> ideal_dcg(np.array([0, 1, 5]), k=2).round(4).tolist()
-    [1.0, 1.0, 1.6309]
-    """
+    """Return Σ_{i≤min(R,k)} 1/log2(i+1) for each R, and 1 for R = 0, so that it can divide."""
     filled = np.minimum(relevant, k)
     sums = np.cumsum(discounts(int(filled.max(initial=0))))
     return np.concatenate(([1.0], sums)).take(filled)
 
 
-def tally(
-    items: Int32,
-    truth_indptr: Counts,
-    truth_indices: Int32,
-    k: int,
-    *,
-    relevant: Counts | None = None,
-) -> Tally:
-    """Score the first k positions of every list against the truth.
+def tally(items: Int32, truth: Ragged, k: int, relevant: Counts) -> Tally:
+    """Score the first k positions of every list, (n, K), against the truth.
 
-    Parameters
-    ----------
-    items : (n, K) int32
-        One list a row, best first. -1 is an empty position; it uses its rank wherever it is. A
-        repeated item is no second hit and uses its rank. If K < k, the missing positions are empty.
-    truth_indptr, truth_indices : (n + 1,) integer and (nnz,) int32
-        The truth as CSR: a user's row holds positions from 0, each once, ascending.
-    k : int
-        The cut-off, from 1.
-    relevant : (n,) integer, optional
-        R for users whose truth also holds items without a position; by default the row lengths.
+    -1 is an empty position; it uses its rank wherever it is. A repeated item is no second hit and
+    uses its rank. `relevant` is R of each user, true items without a position included.
 
-    Raises
-    ------
-    ValueError
-        For any other type or shape, a CSR that is none, a row of truth that is not ascending, an
-        item below -1, an R below the row's length, and k below 1.
-
-    Examples
-    --------
     Truth {2, 7}: the list 2, 9, 7 hits at ranks 1 and 3, so P(1) + P(3) = 1 + 2/3.
 
-    >>> counts = tally(np.array([[2, 9, 7]], np.int32), np.array([0, 2]),
-    ...                np.array([2, 7], np.int32), k=3)
+    >>> truth = Ragged(np.array([0, 2]), np.array([2, 7], np.int32))
+    >>> counts = tally(np.array([[2, 9, 7]], np.int32), truth, 3, np.array([2]))
     >>> counts.precision_sum.round(4).tolist(), counts.hits.tolist(), counts.first_hit.tolist()
     ([1.6667], [2], [1])
     """
-    k = _count("k", k)
-    lists, starts, true = _checked(items, truth_indptr, truth_indices)
-    rows = np.diff(starts)
-    sizes = _relevant(relevant, rows)
+    _require_rows(items, truth, relevant)
+    sizes = relevant.astype(np.int32)
     # Rows of two arrays, not six arrays: large memory comes in large pages, which is faster.
     precision_sum, dcg = np.empty((2, len(sizes)), np.float64)
     hits, early_hits, first_hit, length = np.empty((4, len(sizes)), np.int32)
     discount = discounts(min(k, items.shape[1]))
-    longest = int(rows.max(initial=0))
+    longest = int(truth.sizes.max(initial=0))
     faulty = _kernels.tally(
-        lists,
-        starts,
-        true,
+        np.ascontiguousarray(items),
+        truth.indptr,
+        truth.indices,
         sizes,
         discount,
         SCANNED_TRUTH,
@@ -196,99 +155,30 @@ def tally(
         first_hit,
         length,
     )
-    if faulty >= 0:
-        raise ValueError(_describe_fault(faulty, lists[:, :k], starts, true))
+    _require_positions(faulty)
     return Tally(k, precision_sum, dcg, hits, early_hits, first_hit, length, sizes)
 
 
-def ranks(
-    items: Int32,
-    truth_indptr: Counts,
-    truth_indices: Int32,
-    k: int,
-) -> Int32:
-    """Return the first rank, from 1 to k, of each true item; 0 where it is not listed.
-
-    Parameters and errors are those of `tally`; the result has one entry a true item, (nnz,).
-
-    Examples
-    --------
-    >>> ranks(np.array([[9, 2, 2]], np.int32), np.array([0, 2]), np.array([2, 7], np.int32), k=3)
-    array([2, 0], dtype=int32)
-    """
-    k = _count("k", k)
-    lists, starts, true = _checked(items, truth_indptr, truth_indices)
-    first = np.zeros(len(truth_indices), np.int32)
-    faulty = _kernels.ranks(lists, starts, true, min(k, items.shape[1]), first)
-    if faulty >= 0:
-        raise ValueError(_describe_fault(faulty, lists[:, :k], starts, true))
+def ranks(items: Int32, truth: Ragged, k: int) -> Int32:
+    """Return the first rank, from 1 to k, of each true item of all users; 0 where it has none."""
+    _require_rows(items, truth, truth.sizes)
+    first = np.zeros(len(truth.indices), np.int32)
+    cut, lists = min(k, items.shape[1]), np.ascontiguousarray(items)
+    _require_positions(_kernels.ranks(lists, truth.indptr, truth.indices, cut, first))
     return first
 
 
-def _checked(items: Any, indptr: Any, indices: Any) -> list[NDArray[Any]]:
-    """Return lists and truth as the loops take them."""
-    _require_int32("items", items, dimensions=2)
-    _require_int32("truth_indices", indices, dimensions=1)
-    _require_integers("truth_indptr", indptr, (len(items) + 1,))
-    if indptr[0] != 0 or indptr[-1] != len(indices):
+def _require_rows(items: Int32, truth: Ragged, relevant: Counts) -> None:
+    """Raise ValueError where rows are missing: the loops check no bounds."""
+    if not len(items) == len(truth) == len(relevant) or truth.indptr[-1] > len(truth.indices):
         raise ValueError(
-            f"truth_indptr must run from 0 to {len(indices)}, the length of truth_indices; "
-            f"it runs from {indptr[0]} to {indptr[-1]}"
+            f"{len(items)} lists, {len(truth)} rows of truth up to {truth.indptr[-1]} of "
+            f"{len(truth.indices)} items, and R of {len(relevant)} users; expected the same number"
         )
-    # Compared, not subtracted: a difference of unsigned numbers is never negative.
-    falling = indptr[1:] < indptr[:-1]
-    if falling.any():
-        raise ValueError(f"truth_indptr must not fall, it does at user {falling.argmax()}")
-    pairs = (items, np.int32), (indptr, np.int64), (indices, np.int32)
-    return [np.ascontiguousarray(array, dtype) for array, dtype in pairs]
 
 
-def _count(name: str, value: int) -> int:
-    """Return a whole number from 1 that fits int32."""
-    number = operator.index(value) if hasattr(value, "__index__") else None
-    if number is None or not 1 <= number <= LARGEST:
-        raise ValueError(f"{name} must be a whole number from 1 to {LARGEST}, got {value!r}")
-    return number
-
-
-def _require_int32(name: str, array: object, dimensions: int) -> None:
-    wanted = isinstance(array, np.ndarray) and array.ndim == dimensions and array.dtype == np.int32
-    if not wanted:
-        raise ValueError(f"{name} must be a {dimensions}-d int32 array, got {_seen(array)}")
-
-
-def _require_integers(name: str, array: object, shape: tuple[int, ...]) -> None:
-    wanted = isinstance(array, np.ndarray) and array.shape == shape and array.dtype.kind in "iu"
-    if not wanted:
-        raise ValueError(f"{name} must be an integer array of shape {shape}, got {_seen(array)}")
-
-
-def _seen(thing: object) -> str:
-    if isinstance(thing, np.ndarray):
-        return f"{thing.dtype} of shape {thing.shape}"
-    return type(thing).__name__
-
-
-def _relevant(relevant: Counts | None, rows: Counts) -> Int32:
-    """Return R of every user, never below the true items that have a position."""
-    if relevant is None:
-        return rows.astype(np.int32)
-    _require_integers("relevant", relevant, rows.shape)
-    wrong = (relevant < rows) | (relevant > LARGEST)
-    if wrong.any():
-        user = int(wrong.argmax())
+def _require_positions(faulty: int) -> None:
+    if faulty >= 0:
         raise ValueError(
-            f"relevant must be from {rows[user]} (the truth items with a position) to {LARGEST} "
-            f"for user {user}, got {relevant[user]}"
+            f"user {faulty}: positions in lists are from -1, those of truth from 0 and ascending"
         )
-    return relevant.astype(np.int32)
-
-
-def _describe_fault(user: int, items: Int32, indptr: Int64, indices: Int32) -> str:
-    lowest = items[user].min(initial=0)
-    if lowest < -1:
-        return f"items of user {user} hold {lowest}; a position is from 0, an empty one is -1"
-    row = indices[indptr[user] : indptr[user + 1]]
-    wrong = int((row <= np.concatenate(([-1], row[:-1]))).argmax())
-    entries = ", ".join(map(str, row[max(wrong - 1, 0) : wrong + 1]))
-    return f"truth_indices of user {user} must be from 0, each once, ascending; found {entries}"

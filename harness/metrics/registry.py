@@ -28,27 +28,11 @@ USUAL = ("MAP", "Recall", "NDCG")
 class Metric:
     """A metric at a cut-off, e.g. ``Metric("MAP", 10, (("divisor", "trec"),))``.
 
-    Parameters that have their default value are left out, so equal metrics compare equal and
-    ``str`` is what tables and JSON call it: of a user's own, the file's name without its folder.
-
-    Attributes
-    ----------
-    name : str
-        One of `DEFINITIONS`, or ``module:function`` or ``path/to/module.py:function``.
-    k : int or None
-        The cut-off; None takes lists as long as they are, where the metric allows it.
-    definition : Definition, optional
-        A user's own; looked up by name for all others.
-
-    Raises
-    ------
-    harness.core.errors.UsageError
-        For a name, parameter, value or cut-off that does not exist, with the nearest that does.
-
-    Examples
-    --------
-    >>> str(Metric("MAP", 12, (("divisor", "kaggle"),)))
-    'MAP@12'
+    Its name is one of `DEFINITIONS`, or ``module:function`` or ``path/to/module.py:function`` with
+    the definition of a user's own. Without a cut-off it takes lists as long as they are, where the
+    metric allows it. Parameters that have their default value are left out, so equal metrics
+    compare equal and ``str`` is what tables and JSON call it: of a user's own, the file's name
+    without its folder. UsageError names what does not exist, with the nearest that does.
     """
 
     name: str
@@ -104,19 +88,9 @@ class Metric:
 def parse(text: str, folder: Path | None = None) -> Metric:
     """Read a metric such as ``MAP@12``, ``MAP(divisor=trec)@10`` or ``my_module:my_metric@10``.
 
-    Parameters
-    ----------
-    text : str
-    folder : Path, optional
-        Where files of a user's own metrics are looked for first; the current folder by default.
+    Files of a user's own metrics are looked for first in `folder`, the current one by default.
+    UsageError says what is allowed and what comes nearest.
 
-    Raises
-    ------
-    harness.core.errors.UsageError
-        When the text is no metric; the message says what is allowed and what comes nearest.
-
-    Examples
-    --------
     >>> parse("NDCG( ideal = retrieved )@10")
     Metric(name='NDCG', k=10, params=(('ideal', 'retrieved'),))
     """
@@ -139,10 +113,7 @@ def parse(text: str, folder: Path | None = None) -> Metric:
 def each_once(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     """Return metrics without repeats, in order.
 
-    Raises
-    ------
-    harness.core.errors.UsageError
-        Two functions in different files that tables would call the same.
+    UsageError where tables would call functions in two files the same.
     """
     by_title = dict[str, Metric]()
     for metric in metrics:
@@ -161,53 +132,21 @@ def needs(metrics: Iterable[Metric]) -> Set[str]:
 
 
 def is_own(text: str) -> bool:
-    """Return whether a metric's text names a user's own function, which is not imported.
-
-    Raises
-    ------
-    harness.core.errors.UsageError
-        When the text is no metric.
-
-    Examples
-    --------
-    >>> is_own("my_metrics:early@10"), is_own("MAP(divisor=trec)@10")
-    (True, False)
-    """
+    """Return whether a metric's text names a user's own function, which is not imported."""
     return ":" in _parts(text)[0]
 
 
 def per_user(metric: Metric, block: Block) -> Floats:
     """Return the metric's value for every user of a block, shape (n,), float64.
 
-    A metric of all lists together (coverage, Gini) has one value: shape (1,).
-
-    Raises
-    ------
-    ValueError
-        When the block is cut elsewhere, or its judgments lack what the metric needs.
-
-    Examples
-    --------
-    Two true items, hits at ranks 1 and 3 of 3: AP@3 = (1 + 2/3)/2.
-
-    >>> import numpy as np
-    >>> from harness.metrics import Judgments
-    >>> from harness.core.arrays import Ragged
-    >>> judgments = Judgments(Ragged(np.array([0, 2]), np.array([4, 7], np.int32)), np.array([2]))
-    >>> block = Block(np.array([[4, 5, 7]], np.int32), judgments, k=3)
-    >>> per_user(parse("MAP@3"), block).round(4).tolist()
-    [0.8333]
+    A metric of all lists together (coverage, Gini) has one value: shape (1,). ValueError when the
+    block is cut elsewhere, or its judgments lack what the metric needs.
     """
     if metric.k not in (None, block.k):
         raise ValueError(f"{metric} needs lists cut at k = {metric.k}, got k = {block.k}")
     result = metric.definition.formula(block, metric.settings)
     value = metric.definition.value
     return result if value is None else np.array([value(result, block.judgments.weights)])
-
-
-def sums_of(metric: Metric, block: Block) -> Int64:
-    """Return what a metric of all lists adds up over parts of the users."""
-    return metric.definition.formula(block, metric.settings)
 
 
 def value_of(metric: Metric, sums: Int64, weights: Sequence[float] = (1.0,)) -> float:
@@ -262,12 +201,6 @@ def own_definition(name: str, folder: Path) -> Definition:
     first), `n_relevant`, how many true items the user has, and `k`; it returns a number.
     Its attribute ``better``, where it has one, says which values are better: ``higher``, as without
     it, ``lower`` or ``neither``.
-
-    Raises
-    ------
-    UsageError
-        No such module or function, one with other arguments, or a ``better`` that is none of these
-        words.
     """
     from harness.core import plugins  # heavy, and few have metrics of their own
     from harness.metrics.source import source_of

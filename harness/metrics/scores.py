@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.core.arrays import Floats, Int32, Int64
 from harness.core.exact_sum import Exact, Sums
-from harness.metrics import Block, Judgments, Metric, per_user, sums_of
+from harness.metrics import Block, Judgments, Metric, per_user
 from harness.models.recommendations import Recommendations
 
 BLOCK_USERS = 1 << 14
@@ -21,13 +21,10 @@ BLOCK_USERS = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """The per-user values of one model.
+    """The per-user values of one model, (repeats, n users) for each metric.
 
-    Attributes
-    ----------
-    values : mapping of Metric to float64 array, (repeats, n users)
-        Users stand in the evaluation set's order, which is id order. A metric of all lists
-        together (coverage, Gini) has one value a repeat, (repeats, 1).
+    Users stand in the evaluation set's order, which is id order. A metric of all lists together
+    (coverage, Gini) has one value a repeat, (repeats, 1).
     """
 
     values: Mapping[Metric, Floats]
@@ -68,15 +65,10 @@ def mean(values: Floats) -> float:
 def score(
     repeats: Sequence[Recommendations], judgments: Judgments, metrics: Sequence[Metric]
 ) -> ScoreTable:
-    """Score the lists of every repeat under every metric.
+    """Score the lists of every repeat under every metric, once for each cut-off.
 
-    Parameters
-    ----------
-    repeats : sequence of Recommendations, each (n users, k)
-    judgments : Judgments, n rows
-        Positions are the candidates'; those of ids that nobody knows are added to its catalogue.
-    metrics : sequence of Metric
-        Cut-offs may differ; the lists are read once for each.
+    Judgments' positions are the candidates'; those of ids that nobody knows are added to its
+    catalogue.
     """
     judgments = _with_strange(repeats, judgments)
     n = len(judgments.relevant)
@@ -102,15 +94,8 @@ def user_scores(
 ) -> dict[Metric, Floats]:
     """Return the values of every metric: one a user, (n,), or one of all lists together, (1,).
 
-    Parameters
-    ----------
-    items : int32 array, (n, K)
-        One list a row, best first, −1 = empty.
-    judgments : Judgments, n rows
-    threads : int, optional
-        One a processor by default; each scores blocks of users.
-    block : int
-        Users of a block. The result depends neither on it nor on threads, to the last bit.
+    Lists are (n, K), best first, −1 = empty. Threads, one a processor by default, score blocks of
+    users; the result depends on neither, to the last bit.
     """
     n = len(items)
     of_users = [metric for metric in metrics if metric.definition.of == "user"]
@@ -147,7 +132,7 @@ def sums_of_lists(
 ) -> dict[int, Int64]:
     """Return what metrics of all lists together add up over parts of the users, by number."""
     blocks = _blocks(items, judgments, metrics)
-    return {n: sums_of(metric, blocks[metric.k]) for n, metric in enumerate(metrics)}
+    return {n: m.definition.formula(blocks[m.k], m.settings) for n, m in enumerate(metrics)}
 
 
 def _blocks(
@@ -161,11 +146,6 @@ def _blocks(
 _POINTS = 20
 
 
-def has_curve(metric: Metric) -> bool:
-    """Return whether a metric has a cut-off and is 0 for a list without hits."""
-    return metric.k is not None and metric.definition.zero_without_hits
-
-
 def curve_sums(
     repeats: Sequence[Recommendations], judgments: Judgments, scores: ScoreTable, metric: Metric
 ) -> Sums:
@@ -174,7 +154,7 @@ def curve_sums(
     Lists without a hit at the last cut-off have none at an earlier one, so only the others are
     scored again.
     """
-    if metric.k is None or not has_curve(metric):
+    if metric.k is None or not metric.definition.zero_without_hits:
         return {}
     asked = [replace(metric, k=k) for k in _cut_offs(metric.k)]
     sums: dict[str | int, Sums] = {}
@@ -187,12 +167,9 @@ def curve_sums(
 
 
 def curve(sums: Mapping[Any, Any], metric: Metric, users: int) -> dict[int, float]:
-    """Return the mean at cut-offs up to the metric's own; about twenty where there are many.
+    """Return the mean at cut-offs up to the metric's own, about twenty where there are many.
 
-    Parameters
-    ----------
-    sums : mapping
-        The `curve_sums` of all users.
+    `sums` are the `curve_sums` of all users.
     """
     if metric.k is None or not sums:
         return {}

@@ -6,5 +6,10 @@ ctypedef fused Real:
     float
     double
 
-cdef Py_ssize_t push(Real[::1] values, int[::1] columns, Py_ssize_t filled, Real value, int column) noexcept nogil
-cdef void in_order(Real[::1] values, int[::1] columns, Py_ssize_t filled) noexcept nogil
+ctypedef fused Number:
+    float
+    double
+    long long
+
+cdef Py_ssize_t push(Number[::1] values, int[::1] columns, Py_ssize_t filled, Number value, int column) noexcept nogil
+cdef void in_order(Number[::1] values, int[::1] columns, Py_ssize_t filled) noexcept nogil

@@ -24,6 +24,7 @@ else:
         to[:n] += factor * matrix[row, begin : begin + n]
 
     Real = cython.fused_type(cython.float, cython.double)
+    Number = cython.fused_type(cython.float, cython.double, cython.longlong)
 Left = cython.fused_type(cython.float, cython.double)
 Right = cython.fused_type(cython.float, cython.double)
 Position = cython.fused_type(cython.int, cython.longlong)
@@ -65,10 +66,7 @@ def extend(
 ):
     """Fill the empty positions of each list with the first of its row of `more` that fit.
 
-    Parameters
-    ----------
-    distinct : bool
-        Whether no row of `more` holds an item twice: only what was there before is compared.
+    Where no row of `more` holds an item twice (`distinct`), only what was there before is compared.
     """
     k = lists.shape[1]
     with cython.nogil:
@@ -143,12 +141,8 @@ def largest_products(
 ):
     """Fill rows `first` to `last` of `columns` and `values`: Gustavson's way, and a heap a row.
 
-    Parameters
-    ----------
-    added : bool
-        Norms are added up, not multiplied; only then the overlap may be other than 0.
-    sums, touched : arrays, (width,) and (width + 1,)
-        Scratch memory: 0, which it is again afterwards, and anything.
+    Norms are multiplied, or `added`, which alone may have an overlap. Scratch memory: `sums`,
+    (width,), 0, which it is again afterwards, and `touched`, (width + 1,).
     """
     width = sums.shape[0]
     k = columns.shape[1]
@@ -202,13 +196,8 @@ def largest_scores(
 ):
     """Fill rows `first` to `last` of `columns`; a tile of `right` at a time stays in the cache.
 
-    Parameters
-    ----------
-    barred : array, (width,)
-        0, or −∞ where a column may not be given.
-    reached, filled, tile, values : arrays
-        Scratch memory; the rows of `values` and of the first two are those from `first` on:
-        `excluded_starts` of the rows, 0, anything, and 0.
+    `barred` is 0, or −∞ where a column may not be given. Scratch memory, with the rows from
+    `first` on: `reached`, `excluded_starts` of the rows; `filled` and `values`, 0; and `tile`.
     """
     width = right.shape[1]
     with cython.nogil:
@@ -264,10 +253,10 @@ def _push_tile(
 @cython.nogil
 @cython.exceptval(check=False)
 def push(
-    values: Real[::1],
+    values: Number[::1],
     columns: cython.int[::1],
     filled: cython.Py_ssize_t,
-    value: Real,
+    value: Number,
     column: cython.int,
 ) -> cython.Py_ssize_t:
     """Put an entry among the best, where it belongs there; return how many are held then."""
@@ -285,10 +274,10 @@ def push(
 @cython.inline
 @cython.exceptval(check=False)
 def _offer(
-    values: Real[::1],
+    values: Number[::1],
     columns: cython.int[::1],
     filled: cython.Py_ssize_t,
-    value: Real,
+    value: Number,
     column: cython.int,
 ) -> cython.void:
     """Put an entry into a heap that has room."""
@@ -308,10 +297,10 @@ def _offer(
 @cython.inline
 @cython.exceptval(check=False)
 def _sink(
-    values: Real[::1],
+    values: Number[::1],
     columns: cython.int[::1],
     filled: cython.Py_ssize_t,
-    value: Real,
+    value: Number,
     column: cython.int,
 ) -> cython.void:
     """Put an entry in the root's place, and let it sink to where it belongs."""
@@ -333,7 +322,9 @@ def _sink(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def in_order(values: Real[::1], columns: cython.int[::1], filled: cython.Py_ssize_t) -> cython.void:
+def in_order(
+    values: Number[::1], columns: cython.int[::1], filled: cython.Py_ssize_t
+) -> cython.void:
     """Turn a heap into a list, best first."""
     for last in range(filled - 1, 0, -1):
         value, column = values[last], columns[last]
@@ -345,6 +336,6 @@ def in_order(values: Real[::1], columns: cython.int[::1], filled: cython.Py_ssiz
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def _worse(value: Real, column: cython.int, than: Real, than_column: cython.int) -> cython.bint:
+def _worse(value: Number, column: cython.int, than: Number, than_column: cython.int) -> cython.bint:
     """Return whether an entry goes behind another."""
     return value < than or (value == than and column > than_column)

@@ -20,7 +20,6 @@ from harness.core.exact_sum import rounded, weight_slices
 from harness.core.params import ParameterError, require_above, require_flag, require_from
 from harness.data import attributes
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Dataset, Events
-from harness.data.interactions import count_matrix, descending, ones_like, pair_matrix
 
 Draws = random.Draws
 Kept = TypeVar("Kept", bound=npt.NDArray[Any])
@@ -125,7 +124,11 @@ class Train:
     @cached_property
     def matrix(self) -> csr_array[Any]:
         """Events of each user with each item, a (users, items) CSR matrix of counts (float32)."""
-        matrix = count_matrix(self.events, self.user_starts, len(self.item_ids))
+        counts = np.ones(len(self.events), np.float32)
+        # SciPy sorts and sums in place, so it must have arrays of its own.
+        parts = counts, self.events.item.copy(), self.user_starts.copy()
+        matrix = csr_array(parts, shape=(len(self.user_ids), len(self.item_ids)))
+        matrix.sum_duplicates()
         for array in (matrix.data, matrix.indices, matrix.indptr):
             _kept(array)
         return matrix
@@ -298,7 +301,10 @@ class Train:
         require_flag(counts=counts)
         counted, weight = self.event_weights(window_days, half_life_days, weights, values)
         if counted is None and weight is None:
-            return self.matrix if counts else ones_like(self.matrix)
+            matrix = self.matrix
+            if not counts:
+                matrix.data = np.ones_like(matrix.data)
+            return matrix
         keep = slice(None) if counted is None else counted
         user, item = self.events.user[keep], self.events.item[keep]
         value = np.ones(len(user), np.float32) if weight is None else weight[keep]
@@ -402,3 +408,27 @@ def _kept(array: Kept) -> Kept:
     """Return an array that stays as it is: all models of a run read the same one."""
     array.setflags(write=False)
     return array
+
+
+def pair_matrix(
+    user: Int32, item: Int32, value: npt.NDArray[Any], shape: tuple[int, int], counts: bool
+) -> csr_array[Any]:
+    """Return a CSR matrix of the sum, or the largest, of the values of each pair (user, item)."""
+    pairs = user.astype(np.int64) * shape[1] + item
+    # From the smallest weight up: equal weights in another order make equal sums.
+    order = np.lexsort((value, pairs)) if counts else np.argsort(pairs, kind="stable")
+    pairs, value = pairs[order], value[order]
+    first = np.flatnonzero(np.diff(pairs, prepend=-1))
+    merge = np.add if counts else np.maximum
+    data = merge.reduceat(value, first) if len(first) > 0 else value
+    rows, columns = np.divmod(pairs[first], shape[1])
+    indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=shape[0])))
+    matrix = csr_array((data, columns.astype(np.int32), indptr), shape=shape)
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def descending(values: npt.NDArray[Any], keep: Bool) -> Int32:
+    """Return the positions that `keep` selects, the largest value first, ties by position."""
+    order = np.argsort(-values, kind="stable")
+    return order[keep[order]].astype(np.int32)

@@ -12,7 +12,7 @@ from harness.core.arrays import Bool, Floats, Int32
 from harness.core.exact_sum import Sums
 from harness.core.params import require_flag, require_models
 from harness.models.base import Draws, Recommender, Train
-from harness.models.features import feature_matrix
+from harness.models.features import feature_groups, feature_matrix
 from harness.models.products import largest_products
 from harness.models.sums import Steps, side_by_side
 from harness.models.topk import top_k
@@ -53,7 +53,7 @@ class InteractionWeights(EventWeights):
 
 @dataclass(eq=False)
 class ItemFeatures:
-    """Parameters that name the attributes of items: those of `feature_matrix`."""
+    """Parameters that name the attributes of items: those of `feature_groups`."""
 
     categories: Sequence[str] = ()
     numbers: Sequence[str] = ()
@@ -61,20 +61,17 @@ class ItemFeatures:
 
     def features(self, train: Train) -> csr_array[Any]:
         """Return the attributes of all items as rows whose products are their cosines."""
-        return feature_matrix(
+        groups = feature_groups(
             train, categories=self.categories, numbers=self.numbers, texts=self.texts
         )
+        return feature_matrix(groups)
 
 
 @dataclass(eq=False)
 class Ensemble:
     """A recommender that is made of others, its base models; it learns in parts if they do.
 
-    Attributes
-    ----------
-    models_ : list of recommenders
-        The base models, fitted.
-    n_candidates_ : int
+    Fitted ones are `models_`; `n_candidates_` is how many candidates there are.
     """
 
     models: Sequence[Recommender]
@@ -106,13 +103,7 @@ class Ensemble:
 
 
 class OneOrder:
-    """A recommender with one order of candidates for everyone.
-
-    Attributes
-    ----------
-    order_ : int32 array
-        What `fit` learns: candidate positions, best first, none twice.
-    """
+    """A recommender with one order of candidates for everyone: `order_`, best first, none twice."""
 
     order_: Int32
 
@@ -126,12 +117,8 @@ class OneOrder:
 class ItemVotes:
     """A recommender whose scores are what a user's items say of the candidates, added up.
 
-    Attributes
-    ----------
-    users_ : csr_array, (users, items)
-        What `fit` learns: how much each item counts for each user.
-    votes_ : csr_array, (items, candidates)
-        And what each item says of each candidate.
+    `fit` learns `users_`, how much each item counts for each user, (users, items), and `votes_`,
+    what each item says of each candidate, (items, candidates).
     """
 
     users_: csr_array[Any]

@@ -59,21 +59,15 @@ class FactorModel(InteractionWeights):
 def implicit_vectors(model: Any, matrix: csr_array[Any], cure: str) -> tuple[Vectors, Vectors]:
     """Return the vectors that a model of the library `implicit` learns of a matrix.
 
-    Raises
-    ------
-    ParameterError
-        They grew beyond all numbers; the message ends with the `cure`.
+    ParameterError where they grew beyond all numbers; its message ends with the `cure`.
     """
     from implicit.recommender_base import ModelFitError
 
+    # Libraries written in C take 32-bit numbers.
+    parts = matrix.data.astype(np.float32), matrix.indices.astype(np.int32)
+    narrow = csr_matrix((*parts, matrix.indptr.astype(np.int32)), shape=matrix.shape)
     try:
-        model.fit(narrow(matrix), show_progress=False)
+        model.fit(narrow, show_progress=False)
     except ModelFitError as error:
         raise ParameterError(f"the vectors grew without limit; {cure}") from error
     return model.user_factors, model.item_factors
-
-
-def narrow(matrix: csr_array[Any]) -> csr_matrix[Any]:
-    """Return a matrix in 32-bit numbers, as libraries written in C take it."""
-    parts = matrix.data.astype(np.float32), matrix.indices.astype(np.int32)
-    return csr_matrix((*parts, matrix.indptr.astype(np.int32)), shape=matrix.shape)

@@ -33,53 +33,14 @@ _MOST_CODES = 250
 """How many values of a category have a code of their own; trees bin into fewer than 256."""
 
 
-def feature_matrix(
-    train: Train,
-    owner: Owner = "items",
-    *,
-    categories: Sequence[str] = (),
-    numbers: Sequence[str] = (),
-    texts: Sequence[str] = (),
-) -> csr_array[Any]:
-    """Return the attributes of all items, or users, as rows whose products are their cosines.
+def feature_matrix(groups: Mapping[str, csr_array[Any]]) -> csr_array[Any]:
+    """Return what `feature_groups` gave side by side, as rows whose products are their cosines.
 
-    The groups of `feature_groups` are put side by side and weigh the same, however many columns
-    they have; two rows that know all groups have the mean of the groups' cosines as theirs.
-
-    Parameters
-    ----------
-    train : Train
-    owner : {"items", "users"}
-    categories, numbers, texts : sequences of str
-        Columns of the attribute table; at least one of the three is needed.
-
-    Returns
-    -------
-    csr_array of float64, (n items or users, n features)
-        Rows of length 1, in the order of the ids; without entries where nothing is known. Entries
-        are rounded to 24 binary places, so that products of two rows are exact: neither the
-        order of columns nor the machine can break a tie of two cosines.
-
-    Raises
-    ------
-    ValueError
-        No table, no columns asked for, no such column, an empty one, or a number that is none.
-
-    Examples
-    --------
-    Of the first five items, "a" and "e" are food, "b" and "c" a spa, and "d" is not in the table.
-
-    >>> from harness.testing import example_train
-    >>> rows = feature_matrix(example_train(), categories=["genre"])[:5]
-    >>> rows.toarray().tolist()
-    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+    Groups weigh the same, however many columns they have; two rows that know all groups have the
+    mean of the groups' cosines as theirs. Rows have length 1, or no entries where nothing is known.
+    Entries are rounded to 24 binary places, so that products of two rows are exact: neither the
+    order of columns nor the machine can break a tie of two cosines.
     """
-    groups = feature_groups(train, owner, categories=categories, numbers=numbers, texts=texts)
-    return side_by_side(groups)
-
-
-def side_by_side(groups: Mapping[str, csr_array[Any]]) -> csr_array[Any]:
-    """Return what `feature_groups` gave as one matrix, as `feature_matrix` does."""
     return _exact(hstack(list(groups.values()), format="csr"))
 
 
@@ -105,9 +66,10 @@ def feature_groups(
         Buckley, 1988). Japanese has no spaces between words, and most of its words have two or
         three characters; inflected and compound words of other languages share them too.
 
-    The parameters and errors are those of `feature_matrix`. What is fitted (values, medians,
-    document frequencies) comes from the table alone, never from events. Columns of a group weigh
-    the same.
+    `owner` is ``items`` or ``users``, whose table has the columns, at least one; ParameterError for
+    no table, a column that is missing or empty, or a number that is none. What is fitted (values,
+    medians, document frequencies) comes from the table alone, never from events. Columns of a group
+    weigh the same.
     """
     asked = {"categories": categories, "numbers": numbers, "texts": texts}
     require_texts(**asked)
@@ -148,13 +110,7 @@ def divided_rows(matrix: Any, by: Floats) -> csr_array[Any]:
 
 
 def number_columns(train: Train, owner: Owner, columns: Sequence[str]) -> Floats:
-    """Return columns of numbers as they stand in the table, (n, n columns); NaN where unknown.
-
-    Raises
-    ------
-    ValueError
-        As in `feature_matrix`.
-    """
+    """Return columns of numbers as they stand in the table, (n, n columns); NaN where unknown."""
     return _of_ids(train, owner, _numbers(_columns(train, owner, columns))).to_numpy()
 
 
@@ -163,11 +119,6 @@ def category_columns(train: Train, owner: Owner, columns: Sequence[str]) -> Floa
 
     The most frequent value of a column has code 0, ties by value; the rarest, beyond 250 values,
     share the last code.
-
-    Raises
-    ------
-    ValueError
-        As in `feature_matrix`.
     """
     codes = []
     for column in _columns(train, owner, columns):

@@ -14,22 +14,13 @@ from scipy.sparse import csr_array, vstack
 from harness.core.arrays import Bool, Counts, Floats, Int32, Int64
 from harness.core.errors import UsageError
 from harness.data.attributes import of_ids
-from harness.data.interactions import descending
-from harness.models.base import Train
+from harness.models.base import Train, descending
 
 
 def of_train(train: Train, needs: Set[str]) -> Catalogue | None:
     """Return what metrics need to know of a run's candidates; None where they need nothing.
 
-    Parameters
-    ----------
-    needs : set of str
-        ``train``, ``attributes`` or ``candidates``: see `harness.metrics.needs`.
-
-    Raises
-    ------
-    UsageError
-        A metric needs attributes and the layout has no table of items.
+    `needs` are those of `harness.metrics.needs`; UsageError for attributes without a table.
     """
     counts = None
     if "train" in needs:
@@ -63,11 +54,7 @@ def candidate_counts(
 ) -> TrainCounts:
     """Return what the training events of all items say of the candidates.
 
-    Parameters
-    ----------
-    counts : int64 array, one entry an item
-    having : callable
-        Returns what `users_having` does, of all users.
+    `counts` are events by item; `having` returns what `users_having` does, of all users.
     """
 
     def shares() -> Floats:
@@ -79,14 +66,7 @@ def candidate_counts(
 
 
 def train_counts(user: Int32, item: Int32, n_items: int, id_order: Int32) -> TrainCounts:
-    """Return the counts of coded training events.
-
-    Parameters
-    ----------
-    user, item : int32 array, one entry an event
-    id_order : int32 array, (n items,)
-        Each item's rank in the order of ids, which breaks ties.
-    """
+    """Return the counts of coded training events; ranks in the `id_order` break ties."""
 
     def shares() -> Floats:
         pairs = np.unique(user.astype(np.int64) * n_items + item)
@@ -105,13 +85,8 @@ def item_counts(count: Int64, shares: Callable[[], Floats], id_order: Int32) -> 
 def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_array[Any]]:
     """Return every attribute as a (items, values) matrix with rows in the order of `ids`.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        The first column holds the ids, each once. A column of numbers is taken as it stands; any
-        other becomes an indicator for each of its values; a missing value is all zeros.
-    ids : polars.Series
-        Of the type of the first column.
+    The first column of the table holds the ids, each once. A column of numbers is taken as it
+    stands; any other becomes an indicator for each of its values; a missing value is all zeros.
     """
     rows = of_ids(table, ids)
     vectors = {}
@@ -134,14 +109,8 @@ def attribute_columns(table: pl.DataFrame, ids: pl.Series) -> dict[str, csr_arra
 class TrainCounts:
     """How often the items were used in training.
 
-    Attributes
-    ----------
-    count : int64 array, one entry a position
-        The item's training events.
-    popular : integer array
-        Positions of the items that have training events, most first; ties by item id.
-    shares : callable
-        Works `user_share` out, which takes a while.
+    `count` has the training events of each position, `popular` the positions that have any, most
+    first, ties by item id; `shares` works `user_share` out, which takes a while.
     """
 
     count: Int64
@@ -159,13 +128,8 @@ class TrainCounts:
 class Catalogue:
     """What training and attribute tables say of the items.
 
-    Attributes
-    ----------
-    candidate : bool array, one entry a position
-        Which items may be recommended; coverage and Gini look at these alone.
-    train : TrainCounts, optional
-    attributes : mapping of column to csr_array (items, values), optional
-        One indicator for every text, or the number itself.
+    `candidate` says of each position whether it may be recommended: coverage and Gini look at these
+    alone. `attributes` are (items, values) by column: an indicator for every text, or the number.
     """
 
     candidate: Bool

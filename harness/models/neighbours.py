@@ -1,17 +1,17 @@
-"""Which neighbours vote for a candidate."""
+"""Which neighbours vote for a candidate, and how alike they are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from harness.core.arrays import Int32
 from harness.core.params import require_choice, require_flag, require_from, require_whole
-from harness.models.similarity import Documents
+from harness.models.similarity import SETTINGS, Documents, documents
 
 
 @dataclass(eq=False, kw_only=True)
@@ -32,41 +32,33 @@ class ItemNeighbours:
     def item_votes(
         self, items: Documents, among: Int32, neighbours: int, least: float = 0.0
     ) -> csr_array[Any]:
-        """Return what each item says of each candidate, as the parameters choose it.
+        """Return what each item says of each candidate, (items, among), as the parameters choose.
 
-        Parameters
-        ----------
-        items : Documents
-            How alike items are.
-        among : int32 array, (N,)
-            The candidates' positions among the items.
-        neighbours : int
-            How many candidates each item votes for, or how many items vote for each candidate.
-        least : float
-            Similarities below are none.
-
-        Returns
-        -------
-        csr_array of float64, (items, N)
-
-        Raises
-        ------
-        ParameterError
-            A parameter that cannot be.
+        `among` has the candidates' positions. `neighbours` is how many candidates each item
+        votes for, or how many items vote for each candidate. Similarities below `least` are none.
         """
         require_whole(1, neighbours=neighbours)
         require_flag(normalize=self.normalize)
         require_choice(("item", "candidate"), neighbours_of=self.neighbours_of)
         choose = items.nearest_to if self.neighbours_of == "candidate" else items.nearest
         votes = from_least(choose(neighbours, among=among), least)
-        return of_sum_one(votes) if self.normalize else votes
+        if self.normalize:
+            votes.data /= np.repeat(votes.sum(axis=1), np.diff(votes.indptr))
+        return votes
 
 
-@dataclass(eq=False, kw_only=True)
-class LeastSimilarity:
-    """The parameter that says how alike neighbours are at least."""
+@dataclass(eq=False)
+class Similarity:
+    """Parameters that say how alike rows are, as `documents` has them, and which are neighbours."""
 
-    min_similarity: float | None = None
+    neighbours: int = 100
+    similarity: str = "cosine"
+    shrink: float | None = None
+    alpha: float | None = None
+    k1: float | None = None
+    b: float | None = None
+    beta: float | None = None
+    min_similarity: float | None = field(default=None, kw_only=True)
 
     removed: ClassVar[Mapping[str, str]] = {
         "max_voters": 'no other setting gives the same lists; the nearest is a lower "neighbours"',
@@ -77,35 +69,18 @@ class LeastSimilarity:
     }
     """Parameters that are gone, and what to use instead."""
 
-    def require_least(self) -> None:
-        """Raise ParameterError where the parameter cannot be."""
+    def documents(self, matrix: csr_array[Any] | csc_array[Any]) -> Documents:
+        """Return the rows of a matrix, to be compared as the parameters say."""
         if self.min_similarity is not None:
             require_from(0, min_similarity=self.min_similarity)
+        return documents(matrix, self.similarity, {name: getattr(self, name) for name in SETTINGS})
 
 
 def from_least(similar: csr_array[Any], least: float | None) -> csr_array[Any]:
-    """Return a matrix without its entries below `least`.
-
-    Examples
-    --------
-    >>> from_least(csr_array(np.array([[0.1, 0.5]])), 0.5).toarray().tolist()
-    [[0.0, 0.5]]
-    """
+    """Return a matrix without its entries below `least`."""
     if not least:
         return similar
     kept = similar.copy()
     kept.data[kept.data < least] = 0.0
     kept.eliminate_zeros()
     return kept
-
-
-def of_sum_one(votes: csr_array[Any]) -> csr_array[Any]:
-    """Return a matrix with each row divided by its sum; entries are above 0.
-
-    Examples
-    --------
-    >>> of_sum_one(csr_array(np.array([[1.0, 3.0], [0.0, 0.0]]))).toarray().tolist()
-    [[0.25, 0.75], [0.0, 0.0]]
-    """
-    sums = np.repeat(votes.sum(axis=1), np.diff(votes.indptr))
-    return csr_array((votes.data / sums, votes.indices, votes.indptr), shape=votes.shape)

@@ -40,44 +40,12 @@ def largest_products(
 
     Entry (i, j) is ``s / (row_norms[i] · column_norms[j] + shrink)`` of s, the product's entry, or
     with an overlap ``s / (row_norms[i] + column_norms[j] + overlap · s + shrink)``: with norms it
-    is a similarity of rows, without them a score. Every entry is summed in the order of `left`'s
-    columns, so neither threads nor other rows change it.
+    is a similarity of rows, without them (1) a score. `exclude` holds entries that are not to be
+    given. Every entry is summed in the order of `left`'s columns, so neither threads nor other rows
+    change it.
 
-    Parameters
-    ----------
-    left : csr_array, (n, m)
-    right : csr_array, (m, N)
-    k : int
-    row_norms, column_norms : float64 arrays, (n,) and (N,), optional
-        1 by default.
-    shrink : float
-        Added to the denominator: entries that rest on little become small.
-    overlap : float, optional
-        Norms are added up where there is one, else multiplied.
-    exclude : csr_array, (n, N), optional
-        Entries that are not to be given.
-    ordered : bool
-        False leaves each row's entries in any order, for who makes a matrix of them.
-
-    Returns
-    -------
-    columns : int32 array, (n, k)
-        Largest first, ties by column; −1 where fewer entries are positive.
-    values : float64 array, (n, k)
-        0 where there is no entry.
-
-    Raises
-    ------
-    ValueError
-        Shapes that do not fit.
-
-    Examples
-    --------
-    >>> left = csr_array(np.array([[1.0, 2.0]]))
-    >>> right = csr_array(np.array([[3.0, 0.0, 1.0], [0.0, 0.0, 1.0]]))
-    >>> columns, values = largest_products(left, right, 3)
-    >>> columns.tolist(), values.tolist()
-    ([[0, 2, -1]], [[3.0, 3.0, 0.0]])
+    Columns are (n, k) int32, largest first, ties by column, −1 where fewer entries are positive;
+    values are float64, 0 there. Not `ordered`, for a matrix, a row's entries are in any order.
     """
     n, width = left.shape[0], right.shape[1]
     _require_shape("right", right, (left.shape[1], width))
@@ -91,7 +59,7 @@ def largest_products(
     excluded_starts, excluded = _excluded(exclude, (n, width))
 
     def block(first: int, last: int) -> None:
-        sums, touched = scratch(width)
+        sums, touched = np.zeros(width), np.empty(width + 1, np.int32)
         _kernels.largest_products(
             first, last, left_starts, left_columns, left_values,
             right_starts, right_columns, right_values, rows, norms,
@@ -112,38 +80,11 @@ def largest_scores(
     allowed: Bool | None = None,
     exclude: csr_array[Any] | None = None,
 ) -> Int32:
-    """Return the columns of the `k` largest entries of each row of ``left @ right``.
+    """Return the columns of the `k` largest entries of each row of ``left @ right``, (n, k) int32.
 
-    Unlike in `largest_products` every allowed column is ranked, whatever its entry. Entries are
-    summed in the order of `left`'s columns, so neither threads nor other rows change them.
-
-    Parameters
-    ----------
-    left : csr_array, (n, m)
-        A row without entries gets no columns.
-    right : float32 or float64 array, (m, N)
-    k : int
-    allowed : bool array, (N,), optional
-        Which columns may be given; all by default.
-    exclude : csr_array, (n, N), optional
-        Entries that are not to be given.
-
-    Returns
-    -------
-    int32 array, (n, k)
-        Largest first, ties by column; −1 where no column is left.
-
-    Raises
-    ------
-    ValueError
-        Shapes that do not fit.
-
-    Examples
-    --------
-    >>> left = csr_array(np.array([[1.0, 2.0], [0.0, 0.0]]))
-    >>> largest_scores(left, np.array([[3.0, 0.0, 1.0], [0.0, -1.0, 1.0]]), 4)
-    array([[ 0,  2,  1, -1],
-           [-1, -1, -1, -1]], dtype=int32)
+    Unlike in `largest_products` every allowed column is ranked, whatever its entry; ties by column,
+    −1 where no column is left. A row of `left` without entries gets no columns. Entries are summed
+    in the order of `left`'s columns, so neither threads nor other rows change them.
     """
     n, width = left.shape[0], right.shape[1]
     _require_shape("right", right, (left.shape[1], width))
@@ -182,11 +123,6 @@ def _require_shape(name: str, array: Any, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
 
 
-def scratch(width: int) -> tuple[Floats, Int32]:
-    """Return the memory that a block of rows of a product is made in."""
-    return np.zeros(width), np.empty(width + 1, np.int32)
-
-
 def _scaled(matrix: csr_array[Any]) -> Floats:
     """Return the entries, each divided by its row's largest: small ones would be 0 as float32."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -215,13 +151,7 @@ def as_matrix(columns: Int32, values: Floats, width: int) -> csr_array[Any]:
 
 
 def itself(rows: Int32, among: Int32, n: int) -> csr_array[Any]:
-    """Return 1 where a row and a column are the same of `n` items, (rows, among), float64.
-
-    Examples
-    --------
-    >>> itself(np.array([0, 1, 2]), np.array([2, 0]), 3).toarray().tolist()
-    [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
-    """
+    """Return 1 where a row and a column are the same of `n` items, (rows, among), float64."""
     return csr_array(eye_array(n, format="csr")[rows][:, among])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,15 +20,10 @@ EMPTY = -1
 class Recommendations:
     """One model's lists: candidate positions, best first.
 
-    Attributes
-    ----------
-    items : int32 array, (n users, k)
-        Row order is the evaluation set's; ``EMPTY`` (−1) where there is no item.
-    strange : polars.Series of str
-        The ids of the positions behind the last candidate's, null where nobody knows them.
-        Only precomputed recommendations have such items: they use their rank and never hit.
-    warnings : tuple of str
-        What looks odd about the places of items in their file.
+    `items` are (n users, k) in the evaluation set's order, ``EMPTY`` (−1) where there is no item.
+    `strange` has the ids of the positions behind the last candidate's, null where nobody knows
+    them: only precomputed recommendations have such items, which use their rank and never hit.
+    `warnings` say what looks odd about the places of items in their file.
     """
 
     items: Int32
@@ -47,19 +41,9 @@ def checked(
 ) -> Int32:
     """Return a recommender's answer as a (n, k) int32 matrix, or say what is wrong with it.
 
-    Parameters
-    ----------
-    name : str
-        The model's name, for the message.
-    users : polars.Series of str, (n,)
-        The ids that were asked for.
-
-    Raises
-    ------
-    RecommenderError
-        Too few or too many rows, another width than `k`, NaN or other values that are no whole
-        numbers, a position that is no candidate, an item twice, or one that `exclude` holds; the
-        message names the model and the first such user.
+    The RecommenderError names the model and the first such user: too few or too many rows, another
+    width than `k`, values that are no whole numbers, a position that is no candidate, an item
+    twice, or one that `exclude` holds.
     """
     raw = _matrix(name, answer, users, k)
     items = _whole(name, raw, users, n_candidates)
@@ -95,12 +79,6 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
         raise RecommenderError(
             f'model "{name}" returned a masked array; write −1 in the masked cells'
         )
-    if answer is None or isinstance(answer, Mapping | str):
-        returned = "None" if answer is None else f"a {type(answer).__name__}"
-        raise RecommenderError(
-            f'model "{name}": recommend returned {returned}; expected ({len(users)}, {k}) int32, '
-            "positions into train.candidate_ids, −1 where empty"
-        )
     try:
         raw = np.asarray(answer)
     except Exception as error:
@@ -113,8 +91,9 @@ def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any
             f'model "{name}" returned rows of different lengths, expected ({len(users)}, {k})'
         ) from error
     if raw.ndim != 2 or raw.shape[1:] != (k,):
+        returned = f"shape {raw.shape}" if raw.ndim > 0 else f"a {type(answer).__name__}"
         raise RecommenderError(
-            f'model "{name}" returned shape {raw.shape}, expected ({len(users)}, {k}): one row '
+            f'model "{name}" returned {returned}, expected ({len(users)}, {k}): one row '
             "per user, k positions wide, −1 where empty"
         )
     if len(raw) != len(users):

@@ -12,7 +12,7 @@ from scipy.sparse import csc_array, csr_array
 
 from harness.core.arrays import Floats, Int32
 from harness.core.errors import in_toml
-from harness.core.params import ParameterError, require_from
+from harness.core.params import ParameterError, require_from, require_whole
 from harness.models.products import as_matrix, itself, largest_products
 
 DEFAULTS: Mapping[str, Mapping[str, float]] = {
@@ -42,17 +42,9 @@ class Documents:
     """Rows that can be compared: row i with row j by ``(W T)[i, j] / denominator``.
 
     The denominator is ``a[i] · b[j] + shrink``, or with an overlap
-    ``a[i] + b[j] + overlap · (W T)[i, j] + shrink``.
-
-    Attributes
-    ----------
-    weights, terms : csr_array, (n, m) and (m, n)
-        W, what each term (column) weighs in each document (row), and T, what it weighs there as
-        one of the others: Wᵀ for all similarities, not for walks.
-    row_norms, column_norms : float64 arrays, (n,)
-        a and b.
-    shrink : float
-    overlap : float, optional
+    ``a[i] + b[j] + overlap · (W T)[i, j] + shrink``; a and b are the norms. `weights`, W, has what
+    each term (column) weighs in each document (row), and `terms`, T, what it weighs there as one of
+    the others: Wᵀ for all similarities, not for walks.
     """
 
     weights: csr_array[Any]
@@ -67,15 +59,7 @@ class Documents:
     ) -> csr_array[Any]:
         """Return how alike each of `rows` and its `k` most similar rows are, never itself.
 
-        Parameters
-        ----------
-        rows, among : int32 arrays, optional
-            Whose neighbours are asked for, and the rows that may be found; all by default.
-
-        Returns
-        -------
-        csr_array of float64, (rows, among)
-            Of equal ones those that stand first in `among`; fewer where no more are alike.
+        These are `among` others, all by default; of equal ones those that stand there first.
         """
         n = self.weights.shape[0]
         terms, column_norms = self.terms, self.column_norms
@@ -100,15 +84,8 @@ class Documents:
     def nearest_to(self, k: int, among: Int32) -> csr_array[Any]:
         """Return the similarities of all rows with each of `among`, of its `k` most similar rows.
 
-        Parameters
-        ----------
-        among : int32 array
-
-        Returns
-        -------
-        csr_array of float64, (n, among)
-            What `nearest` returns, chosen by column: at most `k` entries in each, of equal ones
-            those of the first rows.
+        It is what `nearest` returns, chosen by column: at most `k` entries in each, of equal
+        ones those of the first rows.
         """
         turned = Documents(
             self.terms.T.tocsr(),
@@ -212,3 +189,29 @@ def _bm25(matrix: csr_array[Any], k1: float, b: float) -> csr_array[Any]:
 
 def _with(matrix: csr_array[Any], data: Floats) -> csr_array[Any]:
     return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def most_similar(
+    features: csr_array[Any], items: Int32, among: Int32, neighbours: int
+) -> csr_array[Any]:
+    """Return the cosines of items with the most similar of other items, (items, among), float64.
+
+    `features` are rows of length 1, `items` and `among` positions, none twice. An item gets at most
+    `neighbours` others, ties by position in `among`, with cosines above 0 alone; one that is
+    `among` them has the similarity 1 with itself, whatever its features.
+    """
+    require_whole(1, neighbours=neighbours)
+    same = itself(items, among, features.shape[0])
+    right = features[among].T.tocsr()
+    columns, values = largest_products(
+        features[items], right, min(neighbours, len(among)), exclude=same
+    )
+    return csr_array(as_matrix(columns, values, len(among)) + same)
+
+
+def carried_means(values: Floats, similar: csr_array[Any]) -> Floats:
+    """Return the mean of each row's neighbours' values, weighted by similarity; NaN without any."""
+    total = similar.sum(axis=1)
+    means: Floats = np.full(len(total), np.nan)
+    np.divide(similar @ values, total, out=means, where=total > 0)
+    return means

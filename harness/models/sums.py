@@ -134,10 +134,7 @@ def steps_of(model: Any, train: Train) -> Steps:
 def whole(sums: Sums) -> Sums:
     """Return sums that are of whole numbers.
 
-    Raises
-    ------
-    TypeError
-        They are not: a sum of others depends on the order in which it is made.
+    TypeError where they are not: a sum of others depends on the order in which it is made.
     """
     if not isinstance(sums, Mapping):
         raise TypeError(f"sums are {type(sums).__name__}; expected a dict of int64 arrays")

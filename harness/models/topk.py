@@ -62,19 +62,7 @@ def fill(lists: Int32, order: Int32, exclude: csr_array[Any] | None = None) -> I
 def extend(lists: Int32, more: Int32, exclude: csr_array[Any] | None = None) -> Int32:
     """Return `lists` with their empty positions filled with the first items of `more` that fit.
 
-    Parameters
-    ----------
-    lists : int32 array, (n, k)
-        Kept as they are, ahead of what is put behind; empty positions (−1) come last.
-    more : int32 array, (n, any number)
-        Each user's own candidate positions, best first; −1 is passed over.
-    exclude : csr_array, (n, n candidates), optional
-
-    Examples
-    --------
-    >>> lists, more = np.array([[2, -1, -1]], np.int32), np.array([[-1, 4, 2, 0]], np.int32)
-    >>> extend(lists, more)
-    array([[2, 4, 0]], dtype=int32)
+    What is there stays ahead. `more` has each user's own candidates, best first; −1 is passed over.
     """
     extended = np.array(lists, np.int32, order="C")
     indptr, excluded = excluded_rows(exclude, len(lists))
@@ -92,10 +80,7 @@ def ask(
 ) -> Int32:
     """Return what a base model of an ensemble recommends, (n, k) int32.
 
-    Raises
-    ------
-    ValueError
-        It is no matrix of `k` candidate positions a user.
+    ValueError where it is no matrix of `k` candidate positions a user.
     """
     answer = model.recommend(users, k, draws, exclude=exclude)
     lists = np.array(answer, np.int32, order="C")  # a model may answer again in the same array
@@ -109,29 +94,10 @@ def ask(
 def first_of(
     starts: Int64, order: Int32, rows: Int32, k: int, exclude: csr_array[Any] | None = None
 ) -> Int32:
-    """Return the first `k` of each row's own order, less what `exclude` holds.
+    """Return the first `k` of each row's own order, less what `exclude` holds; −1 behind its end.
 
-    Parameters
-    ----------
-    starts : int64 array, (n orders + 1,)
-        Order i is ``order[starts[i]:starts[i + 1]]``.
-    order : int32 array
-        Candidate positions, best first, none twice in an order.
-    rows : int32 array, (n,)
-        Which order each list is made of; −1 for none.
-    exclude : csr_array, (n, n candidates), optional
-
-    Returns
-    -------
-    int32 array, (n, k)
-        −1 if the order has no more items.
-
-    Examples
-    --------
-    >>> starts, order = np.array([0, 1, 3]), np.array([5, 4, 0], np.int32)
-    >>> first_of(starts, order, np.array([1, 0], np.int32), 2)
-    array([[ 4,  0],
-           [ 5, -1]], dtype=int32)
+    Order i is ``order[starts[i]:starts[i + 1]]``, candidates best first, none twice; `rows` says
+    which one each list is made of, −1 for none.
     """
     lists = np.full((len(rows), k), EMPTY, np.int32)
     starts = np.ascontiguousarray(starts, np.int64)
@@ -153,23 +119,11 @@ def excluded_rows(exclude: csr_array[Any] | None, n: int) -> tuple[Int64, Int64]
 
 
 def skip_excluded(ranks: Int64, indptr: Int64, excluded: Int64) -> Int64:
-    """Return the place of the j-th entry that is not excluded, for every j in `ranks`.
+    """Return the place of the j-th entry that is not excluded, for every j in `ranks`, (n, k).
 
-    Parameters
-    ----------
-    ranks : int64 array, (n, k)
-        j, from 0, among the entries of row i that are not excluded.
-    indptr, excluded : int64 arrays
-        Row i excludes the places ``excluded[indptr[i]:indptr[i + 1]]``, ascending.
-
-    Notes
-    -----
-    With excluded places e₀ < e₁ < …, there are eₜ − t free places before eₜ, so the j-th free
-    place is j plus the number of t with eₜ − t ≤ j.
-
-    Examples
-    --------
-    Of the places 0, 1, 2, 3 … without 0 and 2, the free ones are 1, 3, 4 …
+    Row i excludes the places ``excluded[indptr[i]:indptr[i + 1]]``, ascending. With excluded places
+    e₀ < e₁ < …, there are eₜ − t free places before eₜ, so the j-th free place is j plus the number
+    of t with eₜ − t ≤ j.
 
     >>> skip_excluded(np.array([[0, 1, 2]]), np.array([0, 2]), np.array([0, 2]))
     array([[1, 3, 4]])

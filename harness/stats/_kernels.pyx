@@ -21,16 +21,10 @@ def add_drawn(
 ):
     """Add Σ over users of weight · number to sums[kind, column, 0 to 63], Σ of weights to `drawn`.
 
-    Parameters
-    ----------
-    users : array, (users,)
-        Hashes; a weight follows from one and the key alone.
-    below : array, (kinds, 1) or (kinds, 8)
-        65,536 times the chance of a weight of 1, 2, … or more.
-    numbers : array
-        Rows of CSR, a row a user; whole numbers up to 2^48.
-    weights : array, (kinds, users at a time, 64)
-        Scratch memory, which stays in the processor's nearest cache where these are few.
+    `users` are hashes; a weight follows from one and the key alone. `below` is 65,536 times the
+    chance of a weight of 1, 2, … or more, (kinds, 1) or (kinds, 8). Rows of CSR, a row a user, hold
+    whole numbers up to 2^48. Scratch memory, `weights`, (kinds, users at a time, 64), stays in the
+    processor's nearest cache where these are few.
     """
     cdef Py_ssize_t start = 0, kind, user, n, low, high
     with nogil:
@@ -62,12 +56,7 @@ def add_signed(
 ):
     """Add Σ over users of ±number to sums[column, 0 to 63]; a user's random bits are the signs.
 
-    Parameters
-    ----------
-    users : array, (users,)
-        Hashes; the signs follow from one and the key alone.
-    numbers : array
-        Rows of CSR, a row a user.
+    `users` are hashes; the signs follow from one and the key alone. CSR has a row a user.
     """
     cdef Py_ssize_t user, low, high
     cdef uint64_t* to = <uint64_t*>&sums[0, 0]
@@ -91,12 +80,7 @@ def walk(
 
     They are of S = Σ over hits of at_rank[i] · at_hit[h]; held[m, h] is E[S^m; h hits so far]. A
     candidate of the N − i left is one of the r − h true ones left with the chance p; S then grows
-    by g, and S^m by the binomial theorem.
-
-    Parameters
-    ----------
-    held : array, (4, len(at_hit) + 1)
-        Scratch memory.
+    by g, and S^m by the binomial theorem. `held`, (4, len(at_hit) + 1), is scratch memory.
     """
     cdef Py_ssize_t case, i, h, m, most
     cdef double p, g, zero, one, two, three, mean, square, cube, var, third

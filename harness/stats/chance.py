@@ -50,28 +50,7 @@ class Verdicts:
     Tails are those of Pearson's type III distribution with the exact mean, standard deviation and
     skewness of a random ranking's mean; the lower is at least the chance of no hit at all. Where a
     model's scores are spread more widely than chance would spread them, p is at least that of
-    their own spread.
-
-    Parts have tables, and the `law` of each user's score under the metric.
-
-    Examples
-    --------
-    Two users, chance 1/2 each with variance 1/4; the model scores 1 and 1/2: 1/4 above the mean,
-    the standard deviation is √(2 · 1/4)/2, so z = 0.707, which normal tails reach in 48 %.
-
-    >>> from types import SimpleNamespace
-    >>> from harness.core.exact_sum import of_one
-    >>> from harness.metrics import parse
-    >>> from harness.metrics.scores import ScoreTable
-    >>> from harness.stats.chance_law import Law
-    >>> from harness.stats.figures import results_of
-    >>> table = ScoreTable({parse("MAP@1"): np.array([[1.0, 0.5]])})
-    >>> half = np.array([0.5, 0.5])
-    >>> users = SimpleNamespace(tables={"m": table}, law=Law(half, half / 2, 0 * half, half))
-    >>> (verdicts,) = results_of([Verdicts(["m"], parse("MAP@1"))], of_one(users))
-    >>> verdict = verdicts["m"]
-    >>> round(verdict.lift, 2), round(verdict.z, 3), round(verdict.p, 2), verdict.verdict
-    (1.5, 0.707, 0.48, 'no better than chance')
+    their own spread. Parts have tables, and the `law` of each user's score under the metric.
     """
 
     models: Sequence[str]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from harness.core.arrays import Bool, Floats, Int64
@@ -83,27 +84,14 @@ def law(
     relevant: ArrayLike,
     grades: Grades | None = None,
 ) -> Law | None:
-    """Return the law of each user's score under a uniformly random ranking.
+    """Return the law of each user's score under a uniformly random ranking; None if not `has_law`.
 
-    Parameters
-    ----------
-    n_candidates, relevant_candidates, relevant : integers that broadcast
-        N, r and R of each user: 0 <= r <= N and r <= R.
-    grades : Grades, optional
-        Where true items have grades; N is an array of users then.
-
-    Returns
-    -------
-    Law or None
-        Of the broadcast shape; None where `has_law` says that none is known.
-
-    Examples
-    --------
-    One true item among four candidates, a list of two: 1 at rank 1 and 1/2 at rank 2, with the
-    chance 1/4 each; the mean is 1/4 + 1/8 and the variance 1/4 + 1/16 - 9/64.
+    The numbers are N, r and R of each user, 0 <= r <= N and r <= R, and broadcast; with grades N is
+    an array of users. One true item among four candidates, a list of two: 1 at rank 1 and 1/2 at
+    rank 2, with the chance 1/4 each.
 
     >>> from harness.metrics import parse
-    >>> of_user = law(parse("MAP@2"), 4, 1, 1)
+    >>> of_user = law(parse("MAP@2"), 4, 1, 1)  # 1/4 + 1/8, and 1/4 + 1/16 − 9/64
     >>> float(of_user.mean), float(of_user.var), float(of_user.none)
     (0.375, 0.171875, 0.5)
     """
@@ -114,7 +102,12 @@ def law(
         np.asarray(relevant_candidates, np.int64),
         np.asarray(relevant, np.int64),
     )
-    cases, case_of_user = _distinct(n.ravel(), r.ravel(), relevant.ravel())
+    users = pl.DataFrame([n.ravel(), r.ravel(), relevant.ravel()], schema=["n", "r", "relevant"])
+    different = users.unique().with_row_index("case")  # a few thousand
+    cases = [different[name].to_numpy() for name in users.columns]
+    case_of_user = users.join(different, on=users.columns, how="left", maintain_order="left")[
+        "case"
+    ].to_numpy()
     k = LARGEST if metric.k is None else metric.k
     none = _walked(Metric("HitRate", k), k, cases)[3][case_of_user].reshape(n.shape)
     if metric.graded:
@@ -214,14 +207,6 @@ def ndcg(n_candidates: Int64, grades: Grades, k: int, gain: str) -> tuple[Floats
     E[DCG²] = f₁·V·S₂ + f₂·(W² − V)·(S₁² − S₂);
     E[DCG³] = f₁·U·S₃ + 3·f₂·(V·W − U)·(S₂·S₁ − S₃)
     + f₃·(W³ − 3·V·W + 2·U)·(S₁³ − 3·S₂·S₁ + 2·S₃).
-
-    Examples
-    --------
-    Two candidates, one of grade 3, a list of one: NDCG is 1 or 0, with the chance 1/2 each.
-
-    >>> one = Grades(np.array([0]), np.array([3.0]), np.array([True]))
-    >>> ndcg(np.array([2]), one, 1, "exponential")
-    (array([0.5]), array([0.25]), array([0.]))
     """
     users, gains = len(n_candidates), gains_of(grades.grade, gain)
     ideal = ideal_gains(grades.user, gains, users, k)
@@ -242,24 +227,3 @@ def ndcg(n_candidates: Int64, grades: Grades, k: int, gain: str) -> tuple[Floats
     cube += f3 * (w**3 - 3 * v * w + 2 * u) * (s1**3 - 3 * s2 * s1 + 2 * s3)
     var = np.maximum(square - mean**2, 0.0)
     return mean, var, cube - 3 * square * mean + 2 * mean**3
-
-
-def _distinct(*columns: Int64) -> tuple[list[Int64], Int64]:
-    """Return the different rows as columns, a few thousand, and the number of that of each row."""
-    place: Int64 = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        code = _ranked(column)
-        place = _ranked(place * (int(code.max(initial=0)) + 1) + code)
-    first = np.empty(int(place.max(initial=-1)) + 1, np.int64)
-    first[place] = np.arange(len(place))
-    return [column[first] for column in columns], place
-
-
-def _ranked(numbers: Int64) -> Int64:
-    """Return how many smaller numbers there are, each counted once, for every number."""
-    low, high = int(numbers.min(initial=LARGEST)), int(numbers.max(initial=0))
-    if not 0 <= low <= high < 4 * len(numbers):
-        return np.unique(numbers, return_inverse=True)[1]
-    there = np.zeros(high + 1, np.int64)  # marks are set and added up sooner than numbers sorted
-    there[numbers] = 1
-    return (np.cumsum(there) - 1)[numbers]

@@ -13,7 +13,7 @@ from harness.stats.chance import Verdict, Verdicts
 from harness.stats.estimates import Estimates, ModelEstimate, keys_of
 from harness.stats.folds import Folds, Key
 from harness.stats.paired import Pairs, Rules
-from harness.stats.pairwise import Comparison, comparison_of
+from harness.stats.pairwise import Comparison
 from harness.stats.shakeup import ShakeUp, ShakeUps
 from harness.stats.slices import Slice, Slices
 
@@ -70,12 +70,8 @@ def figures_of(
     """Return all figures of some models, which are compared and judged by the first metric.
 
     Parts are `ScoredUsers`, `ProfiledUsers` where there are `columns` to slice them by; to be
-    judged `against_chance` they have a `law`.
-
-    Raises
-    ------
-    UsageError
-        Models cannot be compared, or users not be divided, as asked for.
+    judged `against_chance` they have a `law`. UsageError where models cannot be compared, or users
+    not be divided, as asked for.
     """
     keys, metric = keys_of(names, metrics), metrics[0]
     statistics: dict[str, Statistic] = {}
@@ -91,11 +87,11 @@ def figures_of(
         statistics["slices"] = Slices(names, metric, columns)
     results = dict(zip(statistics, results_of([*statistics.values()], total), strict=True))
     estimates, resampled = results.get("estimates", ({}, {}))
-    paired = results.get("pairs")
+    compared = results.get("pairs")
     return Figures(
         estimates=estimates,
         verdicts=results.get("verdicts", {}),
-        comparison=paired and comparison_of(paired, resampled, metric, rules, folds),
+        comparison=compared and compared(resampled),
         shake_ups=results.get("shake-ups", ()),
         slices=results.get("slices", ()),
     )

@@ -36,14 +36,9 @@ Key = tuple[str, Metric]
 class ScoredUsers:
     """Users of a part and their scores, which statistics of all users are added up from.
 
-    Attributes
-    ----------
-    hashes : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users, in the order of the tables.
-    there : float64 array, (F, n), optional
-        Of several folds, 1 where a user is in a fold, else 0.
-    law : Law, optional
-        What a random ranking would score for each user, where it is known.
+    `hashes` are `harness.core.random.id_hashes` in the order of the tables. Of several folds
+    `there`, (F, n), is 1 where a user is in a fold, else 0. `law` is what a random ranking would
+    score for each user, where it is known.
     """
 
     hashes: UInt64
@@ -67,13 +62,8 @@ FEWEST = 10
 class Folds:
     """What of all folds every part must know.
 
-    Attributes
-    ----------
-    users : int
-        Different ones.
-    common : sequence of sequence of int, (F, F)
-        How many users every two folds have in common; a fold with itself, all of its users.
-    means : sequence of mapping of (model, metric) to float64 array, (repeats,)
+    How many different users there are, how many of them every two folds have in `common`, (F, F),
+    a fold with itself all of its users, and each fold's means.
     """
 
     users: int
@@ -94,14 +84,6 @@ class Folds:
 
         Source: Satterthwaite 1946, An approximate distribution of estimates of variance
         components, Biometrics Bulletin 2.
-
-        Examples
-        --------
-        Of 4 users two are in a second fold: w is 1/16 of two, and 1/16 + 1/4 of two. The sum is
-        3/4, that of squares 2/256 + 2 · 25/256 = 52/256; 9/16 · 256/52 = 36/13.
-
-        >>> round(Folds(4, [[4, 2], [2, 2]], ()).freedom, 6), round(36 / 13 - 1, 6)
-        (1.769231, 1.769231)
         """
         if min(self.sizes) < 2:
             return 0.0
@@ -175,25 +157,7 @@ def _sums(part: Part) -> Sums:
 
 
 def folded(folds: Folds, part: Part, laws: Sequence[Law] | None = None) -> ScoredUsers:
-    """Return the different users of a part, each with one value; `laws` are of each fold's users.
-
-    Examples
-    --------
-    Two folds: ann scores 1 and 0, bob 1/2 in the second alone. The means are 1 and 1/4. Of ann's
-    scores the first counts 2 / (2 · 1), those of the second fold 2 / (2 · 2).
-
-    >>> from harness.core.random import id_hashes
-    >>> from harness.core.exact_sum import of_one
-    >>> from harness.metrics import parse
-    >>> def fold(*scores):
-    ...     ids = pl.Series(["ann", "bob"][: len(scores)])
-    ...     table = ScoreTable({parse("MAP@1"): np.array([scores])})
-    ...     return ScoredFold(id_hashes(ids), {"m": table}, ids)
-    >>> part = [fold(1.0), fold(0.0, 0.5)]
-    >>> users = folded(folds_of(of_one(part)), part)
-    >>> users.tables["m"].of_users(parse("MAP@1")).tolist()  # their mean is (1 + 1/4) / 2
-    [1.0, 0.25]
-    """
+    """Return the different users of a part, each with one value; `laws` are of folds' users."""
     rows, n = _rows_of([fold.ids for fold in part])
     hashes, there = np.zeros(n, np.uint64), np.zeros((len(part), n))
     for number, (fold, users) in enumerate(zip(part, rows, strict=True)):

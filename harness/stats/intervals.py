@@ -24,16 +24,9 @@ LEVEL = 0.05
 class Sample:
     """What a sample of n values tells of their mean.
 
-    Attributes
-    ----------
-    error : float
-        The standard error s/√n, s with n − 1; 0 for a single value.
-    skewness : float
-        Of the mean: m₃/s³ over √n; 0 where no value differs.
-    hits : int
-        Values that are not 0.
-    freedom : float
-        Degrees of freedom of the standard error.
+    `error` is the standard error s/√n, s with n − 1, 0 for a single value; `skewness` that of the
+    mean, m₃/s³ over √n, 0 where no value differs; `hits` are values that are not 0; `freedom` the
+    degrees of freedom of the standard error.
     """
 
     n: int
@@ -125,28 +118,13 @@ def skewed(sample: Sample, low: float = -math.inf, high: float = math.inf) -> In
     """Return the interval of a mean of skewed values that lie from `low` to `high`.
 
     Where few users hit, Student's interval misses the truth too often (7 to 17 % for 50 to 10
-    hits); Hall's transformation of the t statistic takes the skewness out.
+    hits); Hall's transformation of the t statistic takes the skewness out. None for a single user,
+    and where all have one value in between, which show no spread.
 
-    Returns
-    -------
-    (float, float) or None
-        Within `low` and `high`; None for a single user, and where all have one value in between,
-        which show no spread.
-
-    Notes
-    -----
     Source: Hall 1992, On the removal of skewness by transformation, JRSS B 54: with T the t
     statistic and a = skewness/√n, g(T) = T + a·T²/3 + a²·T³/27 + a/6 is normal but for terms of
     1/n. Where every user has the lowest (or highest) value there is, the other end is that of a
     share of which none was seen: 1 − 0.025^(1/n) of the range (Clopper and Pearson 1934).
-
-    Examples
-    --------
-    No hit among 100 users: up to 3.6 % could have one.
-
-    >>> low, high = skewed(Sample.of(np.zeros(100)), 0, 1)
-    >>> low, round(high, 4)
-    (0.0, 0.0362)
     """
     if sample.freedom <= 0:
         return None

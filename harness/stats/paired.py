@@ -1,8 +1,8 @@
-"""Pairs of models: what all users' differences tell, added up over parts of the users."""
+"""Pairs of models, tested by what all users' differences tell, added up over parts of users."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -13,10 +13,12 @@ import numpy as np
 from harness.core.arrays import Floats, Int32
 from harness.core.errors import UsageError, suggest
 from harness.core.exact_sum import Exact, Largest, Sums
-from harness.metrics import Metric
+from harness.metrics import Better, Metric
 from harness.stats import resampling, tests
-from harness.stats.folds import Folds, ScoredUsers, errors
-from harness.stats.intervals import Sample, in_threads, moments
+from harness.stats.folds import Folds, Key, ScoredUsers, errors
+from harness.stats.intervals import LEVEL, Sample, in_threads, moments, percentile, student
+from harness.stats.pairwise import Comparison, Pair, Word
+from harness.stats.tests import CORRECTIONS
 
 _ROUNDING = 1e-12
 
@@ -25,41 +27,14 @@ _ROUNDING = 1e-12
 class Rules:
     """How models are compared.
 
-    Attributes
-    ----------
-    baseline : str, optional
-        What all others are compared with; without it, every two are.
-    correction : str
-        ``holm`` or ``bh``.
-    resamples : int
-        B, of the bootstrap and of the randomization test.
+    All others are compared with the `baseline`, or every two; `correction` is ``holm`` or ``bh``;
+    `resamples` those of the bootstrap and of the randomization test.
     """
 
     baseline: str | None = None
     correction: str = "holm"
     resamples: int = resampling.RESAMPLES
     seed: int = 42
-
-
-@dataclass(frozen=True, eq=False)
-class Paired:
-    """What all users' values tell of pairs of models, best first, before p values are corrected."""
-
-    users: int
-    flips: int
-    means: dict[str, float]
-    any_hit: dict[str, float]
-    pairs: Mapping[tuple[str, str], Facts]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the users' differences of two models tell, p before it is corrected."""
-
-    sample: Sample
-    higher: int
-    lower: int
-    p: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,27 +114,107 @@ class Pairs:
             shares = _with_any({n: errors(part, (n, self.metric), self.folds) for n in order})
         return {"flipped": flipped, "pairs": in_threads(partial(_sums_of, values, shares), pairs)}
 
-    def result(self, first: Any, second: Any) -> Paired:
-        """Return what `harness.stats.pairwise.comparison_of` makes a comparison of."""
-        means, users = self._means(first), int(first["users"][0])
-        hits = {name: first["models"][name]["hits"].tolist() for name in means}
-        freedom = None if self.folds is None else self.folds.freedom
-        pairs, facts = self._pairs(means), {}
+    def result(self, first: Any, second: Any) -> Callable[[Mapping[Key, Floats]], Comparison]:
+        """Return what makes the comparison of the resampled means, (B,), of every model."""
+        return partial(self._comparison, first, second)
+
+    def _comparison(self, first: Any, second: Any, resampled: Mapping[Key, Floats]) -> Comparison:
+        means, metric, rules = self._means(first), self.metric, self.rules
+        pairs = list(enumerate(self._pairs(means)))
+        flips, sums = self._flips(len(pairs)), second["pairs"]
         flipped = dict(zip(means, np.ldexp(second["flipped"].T, self._grid(first)), strict=True))
-        for number, pair in enumerate(pairs):
-            sums = second["pairs"][number]
-            total, absolute = sums["total"].total, sums["absolute"].total
-            p = tests.randomization_test(total, absolute, flipped[pair[0]] - flipped[pair[1]])
-            sample = Sample.of_moments(sums["moments"], users, freedom)
-            higher, lower = sums["outcomes"].tolist()
-            facts[pair] = Facts(sample, higher, lower, p)
-        return Paired(
-            users=users,
-            flips=self._flips(len(pairs)),
+        p = [
+            tests.randomization_test(
+                sums[n]["total"].total, sums[n]["absolute"].total, flipped[name] - flipped[other]
+            )
+            for n, (name, other) in pairs
+        ]
+        correct = CORRECTIONS[rules.correction]
+        adjusted = correct(p).tolist()
+        low, high = (correct(ends) for ends in tests.bounds(p, flips, len(p)))
+        borderline = ((low < LEVEL) & (high >= LEVEL)).tolist()
+        hits = {name: first["models"][name]["hits"].tolist() for name in means}
+        return Comparison(
+            metric=str(metric),
+            users=int(first["users"][0]),
+            baseline=rules.baseline,
+            correction=rules.correction,
+            resamples=rules.resamples,
+            seed=rules.seed,
+            flips=flips,
+            better=metric.definition.better,
             means=means,
             any_hit={name: hit / cells for name, (hit, cells) in hits.items()},
-            pairs=facts,
+            pairs=tuple(
+                self._pair(
+                    name,
+                    other,
+                    sums[n],
+                    users=int(first["users"][0]),
+                    level=means[other],
+                    drawn=resampled[name, metric] - resampled[other, metric],
+                    p=p[n],
+                    p_adjusted=adjusted[n],
+                    borderline=borderline[n],
+                )
+                for n, (name, other) in pairs
+            ),
+            folds=1 if self.folds is None else len(self.folds.means),
         )
+
+    def _pair(
+        self,
+        name: str,
+        other: str,
+        sums: Any,
+        *,
+        users: int,
+        level: float,
+        drawn: Floats,
+        p: float,
+        p_adjusted: float,
+        borderline: bool,
+    ) -> Pair:
+        """Return two models compared, of which the other has the mean `level`."""
+        metric, folds = self.metric.definition, self.folds
+        sample = Sample.of_moments(sums["moments"], users, None if folds is None else folds.freedom)
+        wins, losses = sums["outcomes"].tolist()
+        if metric.better == "lower":  # fewer is a win
+            wins, losses = losses, wins
+        better_folds = None
+        if folds is not None:
+            ahead = [
+                metric.sign * (m[name] - m[other])
+                for m in folds.means_of((name, other), self.metric)
+            ]
+            better_folds = sum(a < 0 for a in ahead), sum(a > 0 for a in ahead)
+        return Pair(
+            one=name,
+            other=other,
+            difference=sample.mean,
+            ci95=student(sample),
+            ci95_bootstrap=percentile(drawn),
+            relative=sample.mean / abs(level) if level != 0 else None,
+            effect_size=tests.effect_size(sample),
+            p_t=tests.t_test(sample),
+            p_sign_flip=p,
+            p_adjusted=p_adjusted,
+            wins=wins,
+            ties=sample.n - wins - losses,
+            losses=losses,
+            detectable=tests.minimum_detectable_difference(sample),
+            verdict=_word(p_adjusted, sample.mean, metric.better),
+            borderline=borderline,
+            better_folds=better_folds,
+        )
+
+
+def _word(p: float, difference: float, better: Better) -> Word:
+    if p >= LEVEL:
+        return "tied"
+    if better == "neither":
+        return "higher" if difference > 0 else "lower"
+    return "better" if (difference > 0) == (better == "higher") else "worse"
 
 
 def _with_any(columns: Mapping[str, Floats]) -> dict[str, Floats]:

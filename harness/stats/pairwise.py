@@ -9,7 +9,6 @@ from typing import Literal
 
 from pydantic import NonNegativeInt
 
-from harness.core.arrays import Floats
 from harness.core.errors import counted, listed, printable
 from harness.core.table import (
     Column,
@@ -22,13 +21,9 @@ from harness.core.table import (
     p_value,
     percent,
 )
-from harness.metrics import Better, Metric
-from harness.stats import tests
-from harness.stats.folds import Folds, Key
-from harness.stats.intervals import LEVEL, Interval, percentile, student
-from harness.stats.paired import Paired, Rules
+from harness.metrics import Better
+from harness.stats.intervals import Interval
 from harness.stats.shakeup import FEW, ShakeUp
-from harness.stats.tests import CORRECTIONS
 
 Word = Literal["better", "tied", "worse", "higher", "lower"]
 OPPOSITE: Mapping[Word, Word] = {
@@ -201,79 +196,6 @@ class Comparison(Shown):
         return records
 
 
-def comparison_of(
-    paired: Paired,
-    resampled: Mapping[Key, Floats],
-    metric: Metric,
-    rules: Rules,
-    folds: Folds | None = None,
-) -> Comparison:
-    """Return the comparison, by resampled means, (B,), of every model (`Estimates`)."""
-    better, correct = metric.definition.better, CORRECTIONS[rules.correction]
-    sign = metric.definition.sign
-    by_fold = [] if folds is None else folds.means_of(paired.means, metric)
-
-    def better_folds(name: str, other: str) -> int:
-        return sum(sign * means[name] < sign * means[other] for means in by_fold)
-
-    p = [facts.p for facts in paired.pairs.values()]
-    adjusted = correct(p).tolist()
-    low, high = (correct(ends) for ends in tests.bounds(p, paired.flips, len(p)))
-    near = ((low < LEVEL) & (high >= LEVEL)).tolist()
-    pairs, tested = [], zip(paired.pairs.items(), adjusted, near, strict=True)
-    for ((name, other), facts), p_adjusted, borderline in tested:
-        sample, level = facts.sample, paired.means[other]
-        wins, losses = facts.higher, facts.lower
-        if better == "lower":  # fewer is a win
-            wins, losses = losses, wins
-        drawn = resampled[name, metric] - resampled[other, metric]
-        pairs.append(
-            Pair(
-                one=name,
-                other=other,
-                difference=sample.mean,
-                ci95=student(sample),
-                ci95_bootstrap=percentile(drawn),
-                relative=sample.mean / abs(level) if level != 0 else None,
-                effect_size=tests.effect_size(sample),
-                p_t=tests.t_test(sample),
-                p_sign_flip=facts.p,
-                p_adjusted=p_adjusted,
-                wins=wins,
-                ties=sample.n - wins - losses,
-                losses=losses,
-                detectable=tests.minimum_detectable_difference(sample),
-                verdict=_word(p_adjusted, sample.mean, better),
-                borderline=borderline,
-                better_folds=(better_folds(name, other), better_folds(other, name))
-                if by_fold
-                else None,
-            )
-        )
-    return Comparison(
-        metric=str(metric),
-        users=paired.users,
-        baseline=rules.baseline,
-        correction=rules.correction,
-        resamples=rules.resamples,
-        seed=rules.seed,
-        flips=paired.flips,
-        better=better,
-        means=paired.means,
-        any_hit=paired.any_hit,
-        pairs=tuple(pairs),
-        folds=len(by_fold) or 1,
-    )
-
-
-def _word(p: float, difference: float, better: Better) -> Word:
-    if p >= LEVEL:
-        return "tied"
-    if better == "neither":
-        return "higher" if difference > 0 else "lower"
-    return "better" if (difference > 0) == (better == "higher") else "worse"
-
-
 STYLES = {
     **dict.fromkeys(("best", "better"), "green"),
     **dict.fromkeys(("worse", "worse than chance"), "red"),
@@ -287,10 +209,7 @@ STYLES = {
 def against_others(comparison: Comparison, best: str, shown: Mapping[str, str]) -> str:
     """Return which models the best is tied with and better than, and what is unknown.
 
-    Parameters
-    ----------
-    shown : mapping
-        How each of the other models is shown, by its name.
+    `shown` is how each of the other models is shown, by its name.
     """
     groups: dict[str | None, list[str]] = {}
     for name in shown:
@@ -317,13 +236,7 @@ def against_others(comparison: Comparison, best: str, shown: Mapping[str, str]) 
 
 
 def in_folds(better: int | None, folds: int) -> str:
-    """Return in how many folds a model is better.
-
-    Examples
-    --------
-    >>> in_folds(3, 4)
-    '3 of 4 folds'
-    """
+    """Return in how many folds a model is better, as ``3 of 4 folds``."""
     return "" if better is None else f"{better} of {folds} folds"
 
 
@@ -403,13 +316,11 @@ def matrix(comparison: Comparison, noun: str = "model") -> Sheet:
     borderline = {frozenset((p.one, p.other)) for p in comparison.pairs if p.borderline}
     ahead, behind = comparison.words
     signs: dict[str | None, str] = {ahead: "▲", behind: "▼", "tied": "=", None: ""}
-    verdicts = {(p.one, p.other): p.verdict for p in comparison.pairs}
-    verdicts |= {(p.other, p.one): OPPOSITE[p.verdict] for p in comparison.pairs}
 
     def cell(column: str, row: str) -> str:
         if column == row:
             return "·"
-        sign = signs[verdicts.get((row, column))]
+        sign = signs[comparison.verdict(row, column)[0]]
         return f"{sign}?" if frozenset((row, column)) in borderline else sign
 
     columns: list[Column[str]] = [

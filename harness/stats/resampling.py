@@ -49,13 +49,7 @@ POISSON = Weights("bootstrap", np.array([41427, 17317, 5262, 1245, 240, 39, 5, 1
 
 
 def once(share: ArrayLike) -> Weights:
-    """Return weights of 1 for shares of the users, to the nearest 65,536th, and of 0 for others.
-
-    Examples
-    --------
-    >>> once([0.25, 0.5]).at_least.tolist()
-    [[16384], [32768]]
-    """
+    """Return weights of 1 for shares of the users, to the nearest 65,536th, and of 0 for others."""
     chances = np.rint(np.asarray(share) * (1 << 16)).clip(1, (1 << 16) - 1)
     return Weights("leaderboards", chances[..., None].astype(np.uint16))
 
@@ -63,14 +57,8 @@ def once(share: ArrayLike) -> Weights:
 def exponents(largest: ArrayLike, n: int) -> Int32:
     """Return the powers of two to whose multiples values are rounded, so that no sum can overflow.
 
-    They depend on the largest absolute value of all `n` users, one a column.
-
-    Examples
-    --------
-    For values below 1, multiples of 2^−48 up to 2,048 users, and of 2^−39 for a million.
-
-    >>> exponents(0.9, 2048).item(), exponents(0.9, 1_000_000).item()
-    (-48, -39)
+    They depend on the largest absolute value of all `n` users, one a column: for values below 1,
+    multiples of 2^−48 up to 2,048 users, and of 2^−39 for a million.
     """
     bits = min(_BITS, _BITS_OF_SUMS - (n - 1).bit_length())
     return np.asarray(np.frexp(largest)[1] - bits, np.int32)
@@ -82,25 +70,14 @@ def resampled_sums(
     grid: Int32,
     resamples: int,
     seed: int,
-    threads: int | None = None,
     weights: Weights = POISSON,
 ) -> tuple[Int64, Int64]:
     """Return Σ w·v, (…, B + 1, columns), and Σ w, (…, B + 1); those of parts of the users add up.
 
-    Parameters
-    ----------
-    values : float64 array, (n, columns)
-    users : uint64 array, (n,)
-        `harness.core.random.id_hashes` of the users' ids.
-    grid : int32 array, (columns,)
-        The `exponents` of all users; sums are in these units.
-    resamples : int
-        B, how many samples are drawn; in the last row each user is drawn once.
-    weights : Weights
-        Where they have rows, sums have one more axis, in front.
+    `values` are (n, columns), `users` their `harness.core.random.id_hashes`; sums are in units of
+    `grid`, the `exponents` of all users. In the last row each user is drawn once. Where `weights`
+    have rows, sums have one more axis, in front.
 
-    Notes
-    -----
     Source: Hanley and MacGibbon 2006, Creating non-parametric bootstrap samples using Poisson
     frequencies; Chamandy, Muralidharan, Najmi and Naidu 2012, Estimating uncertainty for massive
     data streams.
@@ -120,7 +97,7 @@ def resampled_sums(
     np.add.at(everyone, columns, numbers.astype(np.int64))
     everyone[-1] = len(users)
     sums = np.empty((len(below), resamples + 1, len(everyone)), np.int64)
-    sums[:, :-1] = _in_threads(draw, resamples, seed, weights.stream, threads)
+    sums[:, :-1] = _in_threads(draw, resamples, seed, weights.stream)
     sums[:, -1] = everyone
     sums = sums.reshape(*weights.at_least.shape[:-1], *sums.shape[1:])
     return sums[..., :-1], sums[..., -1]
@@ -133,17 +110,11 @@ def resampled_means(sums: Int64, drawn: Int64, grid: Int32) -> Floats:
     return np.asarray(np.ldexp(sums[:-1] / drawn[:-1, None], grid), np.float64)
 
 
-def randomized_sums(
-    values: Floats, users: UInt64, grid: Int32, times: int, seed: int, threads: int | None = None
-) -> Int64:
+def randomized_sums(values: Floats, users: UInt64, grid: Int32, times: int, seed: int) -> Int64:
     """Return Σ ±v, (times, columns), a user's sign the same in every column; parts add up.
 
-    Sums of differences are differences of these, so one pass serves the tests of all pairs.
-
-    Parameters
-    ----------
-    grid : int32 array, ()
-        `exponents` of the largest value of all users and columns; sums are in this unit.
+    Sums of differences are differences of these, so one pass serves the tests of all pairs. They
+    are in units of `grid`, `exponents` of the largest value of all users and columns.
     """
     rows = np.flatnonzero((values != values[:, :1]).any(axis=1))  # others change no difference
     users = users[rows]
@@ -155,7 +126,7 @@ def randomized_sums(
         _kernels.add_signed(key, users, indptr, columns, units, sums)
         return sums
 
-    return _in_threads(draw, times, seed, "flips", threads)
+    return _in_threads(draw, times, seed, "flips")
 
 
 def _csr(values: Floats, users: UInt64) -> tuple[Int64, Int32, Floats]:
@@ -167,12 +138,10 @@ def _csr(values: Floats, users: UInt64) -> tuple[Int64, Int32, Floats]:
     return indptr, columns.astype(np.int32), values[rows, columns]
 
 
-def _in_threads(
-    draw: Callable[[np.uint64], Int64], times: int, seed: int, stream: str, threads: int | None
-) -> Int64:
+def _in_threads(draw: Callable[[np.uint64], Int64], times: int, seed: int, stream: str) -> Int64:
     """Return the sums of `times` draws, (…, times, columns); one call makes 64 of them."""
     keys, blocks = streams(seed, stream, -(-times // _LANES)), list[Int64]()
-    pool = ThreadPoolExecutor(threads or os.cpu_count())
+    pool = ThreadPoolExecutor(os.cpu_count())
     with pool, doing("resampling", len(keys) * _LANES, " draws") as stage:
         for block in pool.map(draw, keys):
             blocks.append(block)

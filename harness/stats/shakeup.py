@@ -78,11 +78,6 @@ class ShakeUps:
 
     Each user is on the public leaderboard with the chance of the share, between 0 and 1: a function
     of seed, division and the user's id. Where nobody is on a leaderboard, all models tie on it.
-
-    Raises
-    ------
-    UsageError
-        A share that leaves a leaderboard empty, or a metric with one value for all lists.
     """
 
     models: Sequence[str]
@@ -180,13 +175,7 @@ def _refuse_share(share: float) -> None:
 
 
 def public_users(users: int, share: float) -> int:
-    """Return how many users are on the public leaderboard, where users are drawn on average.
-
-    Raises
-    ------
-    UsageError
-        A share that leaves a leaderboard empty, or a single user.
-    """
+    """Return how many users are on the public leaderboard, where users are drawn on average."""
     if users < 2:
         raise UsageError(
             f"{counted(users, 'user')} cannot be divided between a public and a private "

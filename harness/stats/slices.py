@@ -139,13 +139,7 @@ def _groups(counts: Mapping[str, Any]) -> tuple[Sequence[str], Mapping[str, int]
 
 
 def column_title(by: str) -> str:
-    """Return a column of users as readers are shown it; files hold its bare name.
-
-    Examples
-    --------
-    >>> column_title("repeats"), column_title("town")
-    ('repeats (buyers of known items)', 'town')
-    """
+    """Return a column of users as readers are shown it; files hold its bare name."""
     return "repeats (buyers of known items)" if by == "repeats" else by
 
 

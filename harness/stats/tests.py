@@ -21,13 +21,6 @@ def t_test(sample: Sample) -> float:
     """Return the two-sided p value of Student's t test that the mean of differences is 0.
 
     Of differences that are all alike: 0, or 1 where they are 0 or there is no degree of freedom.
-
-    Examples
-    --------
-    Differences 1, 0: mean 1/2, error 1/2, so t = 1; with one degree of freedom P(|t| ≥ 1) = 1/2.
-
-    >>> round(t_test(Sample.of(np.array([1.0, 0.0]))), 12)
-    0.5
     """
     if sample.freedom <= 0 or sample.mean == 0:
         return 1.0
@@ -41,27 +34,11 @@ def t_test(sample: Sample) -> float:
 def randomization_test(total: float, absolute: float, flipped: Floats) -> float:
     """Return the two-sided p value of the randomization test that either sign is as likely.
 
-    Parameters
-    ----------
-    total, absolute : float
-        The sums of the users' differences, and of their sizes.
-    flipped : float64 array, (B,)
-        Sums of the differences under random signs.
+    It is (b + 1)/(B + 1), b of the B sums under random signs, `flipped`, being at least as far from
+    0 as the `total` of the users' differences; `absolute` is the sum of their sizes. Source: Fisher
+    1935; the + 1 counts the signs as they are (Phipson and Smyth 2010).
 
-    Returns
-    -------
-    float
-        (b + 1)/(B + 1), b of the B sums being at least as far from 0 as that of the differences.
-
-    Notes
-    -----
-    Source: Fisher 1935; the + 1 counts the signs as they are (Phipson and Smyth 2010).
-
-    Examples
-    --------
-    Differences 1 and 1/2.
-
-    >>> randomization_test(1.5, 1.5, np.array([1.5, 0.5, -0.5, -1.5]))
+    >>> randomization_test(1.5, 1.5, np.array([1.5, 0.5, -0.5, -1.5]))  # of 1 and 1/2
     0.6
     """
     reached = np.abs(flipped) >= abs(total) - _TIE * absolute
@@ -71,11 +48,7 @@ def randomization_test(total: float, absolute: float, flipped: Floats) -> float:
 def deciding_draws(pairs: int) -> int:
     """Return the fewest draws after which `bounds` can be below 0.05 over the number of pairs.
 
-    Examples
-    --------
-    Of one pair (1 − 0.05)^104 = 0.0048, at most half of the risk of 0.01.
-
-    >>> deciding_draws(1)
+    >>> deciding_draws(1)  # (1 − 0.05)^104 = 0.0048, at most half of the risk of 0.01
     104
     """
     return math.ceil(math.log(RISK / pairs / 2) / math.log1p(-LEVEL / pairs))
@@ -84,17 +57,9 @@ def deciding_draws(pairs: int) -> int:
 def bounds(p: ArrayLike, draws: int, pairs: int) -> tuple[Floats, Floats]:
     """Return between what the p values of all assignments of signs lie, by those of some draws.
 
-    Parameters
-    ----------
-    p : array_like, (pairs,)
-        What `randomization_test` returns of B `draws`.
-    pairs : int
-        Any of their intervals misses with a chance of at most 0.01.
-
-    Notes
-    -----
-    Source: Clopper and Pearson 1934, of b of B, at a level of 1 − 0.01/pairs; Gandy 2009 decides a
-    verdict where the interval lies on one side of the level.
+    Any of the intervals of all `pairs` misses with a chance of at most 0.01. Source: Clopper and
+    Pearson 1934, of b of B, at a level of 1 − 0.01/pairs; Gandy 2009 decides a verdict where the
+    interval lies on one side of the level.
     """
     from scipy import special  # slow to import
 
@@ -129,11 +94,6 @@ def holm(p: ArrayLike) -> Floats:
     """Return p values such that rejecting below α errs anywhere with a chance of at most α.
 
     Source: Holm 1979: the i-th smallest of m times m − i + 1, none below the one before it.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
     """
     values = np.asarray(p, np.float64)
     order = np.argsort(values, kind="stable")
@@ -146,11 +106,6 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     """Return p values such that of what is rejected below α, a share of α is false on average.
 
     Source: Benjamini and Hochberg 1995: the i-th smallest of m times m/i, none above the next.
-
-    Examples
-    --------
-    >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.04, 0.04]
     """
     from scipy import stats  # slow to import
 

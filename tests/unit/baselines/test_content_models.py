@@ -27,11 +27,9 @@ MORE: list[Row] = [*[("ann", "q", 3.0)] * 8, *[("ann", "r", 3.0)] * 3]
     [
         # Food was had 3 and 1 times, 2 on average; spas once; of r nothing is known.
         (SOLD, {}, "pq--"),
-        (SOLD, {"window_days": 3}, "p---"),
         # q has 8 events of its own and c has 1: (8 + 1)/2 is more than p's 2. r has 3 alone.
         ([*SOLD, *MORE], {}, "qrp-"),
         # Food: 2 visits at 1/4, a spa: 1 purchase; a half-life of a day leaves it 1/16.
-        (VISITS, {}, "pq--"),
         (VISITS, {"weights": {"visit": 0.25}}, "qp--"),
         (VISITS, {"weights": {"visit": 0.25}, "half_life_days": 1}, "pq--"),
     ],
@@ -52,10 +50,7 @@ LIKED: list[Row] = [("ann", "a", 9, "visit"), ("ann", "b", 8, "visit"), ("bob", 
         # Ann had two foods and a spa, Bob a spa; Cid had what is not described, "new" nothing.
         ("pqrs", {}, "pq-- q--- ---- ----"),
         ("acps", {}, "apc- c--- ---- ----"),  # what a user had may be a candidate still
-        ("pqs", {"window_days": 5}, "q--- ---- ---- ----"),
-        ("pqs", {"half_life_days": 1}, "qp-- q--- ---- ----"),  # foods 2^−9 + 2^−8, a spa 2^−1
         ("pqs", {"weights": {"visit": 0.25}}, "qp-- q--- ---- ----"),
-        ("pqs", {"counts": True}, "qp-- q--- ---- ----"),  # two foods, and a spa thrice
     ],
 )
 def test_candidates_like_the_profile(
@@ -84,7 +79,6 @@ NEAREST: list[Row] = [("bob", "a", 1), ("cid", "a", 1), ("bob", "t", 1), ("cid",
     [
         # Ann had food, and Bob food and a spa: food 1 + 1/√2 = spa for him, so by id.
         (SHARED, "pqrs", {}, "pq-- pq-- ----"),
-        (SHARED, "pqrs", {"window_days": 5}, "---- q--- ----"),
         (NEAREST, "pqs", {}, "psq- spq- psq-"),
         (NEAREST, "pqs", {"neighbours": 1}, "ps-- spq- ps--"),
         # Bob had d and r, Cid has d: r stands for itself, though nothing is known of it.

@@ -19,7 +19,6 @@ from baselines.pure_svd import PureSVD
 from harness.core.errors import UsageError
 from harness.core.plugins import load
 from harness.models import guard
-from harness.models.factors import narrow
 
 # users 0 to 3 like letters, each but one of them; users 4 to 7 like other letters
 BLOCKS = words("bcd", "acd", "abd", "abc", "xyz", "wyz", "wxz", "wxy")
@@ -74,12 +73,6 @@ def test_few_users_with_many_items_need_little_room() -> None:
     rows = [(user, item, 1.0) for user in "uv" for item in items]
     model = PureSVD(50).fit(train_of(rows, candidates=items))
     assert model.candidates_.shape == (2, 20_000)
-
-
-def test_narrow_keeps_the_values() -> None:
-    rows = narrow(csr_array(np.array([[0.0, 2.5], [1.0, 0.0]])))
-    assert rows.indices.dtype == rows.indptr.dtype == np.int32
-    assert rows.toarray().tolist() == [[0, 2.5], [1, 0]]
 
 
 @pytest.mark.parametrize("use", ["baselines.als:ALS", "baselines.bpr:BPR"])

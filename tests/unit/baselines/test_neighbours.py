@@ -23,17 +23,13 @@ WALKS = "ab ab ac b b b"
     ("model", "baskets", "user", "expected"),
     [
         (ItemKNN(), FOUR, "3", "bc-"),
-        (ItemKNN(neighbours=1), FOUR, "3", "b--"),
         (ItemKNN(min_similarity=0.5), FOUR, "3", "b--"),
         # An owned item is recommended for another one alone.
         (ItemKNN(), "ab ab", "0", "ab"),
         (ItemKNN(), "a a", "0", "--"),
-        # Σ decides: c = 1/√(4·2) + 1/√(2·2), d = 2/√(4·2), a = b = 1/√(4·3).
-        (ItemKNN(), "ac bc ad ad ab", "4", "cdab"),
         (ItemKNN(neighbours=10**12), "ab abc", "0", "cab"),  # c = √2, a and b 1 each
         (UserKNN(), "ab abc ad", "0", "abcd"),
         (UserKNN(neighbours=1), "ab abc ad", "0", "abc-"),
-        (UserKNN(min_similarity=1.0), FOUR, "3", "---"),
         (UserKNN(min_similarity=0.7), FOUR, "3", "ab-"),
         (RP3beta(), WALKS, "3", "a--"),  # c is two walks away
         *((model, "ab ab", "x", "--") for model in (ItemKNN(), UserKNN(), RP3beta())),

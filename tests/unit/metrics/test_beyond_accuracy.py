@@ -142,15 +142,3 @@ def test_gini_is_the_mean_absolute_difference(lists: Lists, candidates: set[str]
     expected = between / (2 * len(x) * sum(x)) if sum(x) else 0.0  # 2·n²·mean = 2·n·sum
     result = evaluate(lists, THREE, [f"Gini@{k}", f"Coverage@{k}"], candidates=sorted(candidates))
     assert result.tolist() == pytest.approx([expected, sum(map(bool, x)) / len(x)], abs=1e-12)
-
-
-LONG = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": ["a", "a", "b"]})
-TWICE = pl.DataFrame({"user": ["ann", "bob", "ann"], "item": [["a"], ["a"], ["b"]]})
-FORMS = ({"ann": {"a", "b"}, "bob": ["a"]}, [["a", "b"], ["a"]], LONG.to_pandas(), TWICE)
-
-
-@pytest.mark.parametrize("train", FORMS, ids=["dict", "lists", "pandas", "rows of lists"])
-def test_training_comes_in_any_form(train: Any) -> None:
-    names = ["Novelty@2", "Popularity@2"]
-    result = evaluate({"ann": ["b", "a"]}, {"ann": ["a"]}, names, train=train)
-    assert result.tolist() == [(1 + 0) / 2, (1 + 2) / 2]

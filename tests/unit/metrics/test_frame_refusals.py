@@ -166,7 +166,7 @@ DATA: list[tuple[str, dict[str, Any]]] = [
                                 ([0.3, 0.1 + 0.2], "0.3", "0.30000000000000004"))),
     ("truth|the grade 1.0000001; for pFound@3|from 0 to 1|divide grades",
      {"truth": {"ann": {"a": 1.0000001}}, "metrics": ["MAP@3", "pFound@3"]}),
-    *(("truth|the grade 1e+308|adds up grades|allowed is 1e+300",  # their DCG is beyond 1.8e308
+    *(("truth|the grade 1e+308|too large to add up|allowed is 1e+300",  # a DCG beyond 1.8e308
        {"lists": {"ann": list("abc")}, "truth": {"ann": dict.fromkeys("abc", 1e308)},
         "metrics": f"NDCG(gain=linear,ideal={ideal})@3"}) for ideal in ("relevant", "retrieved")),
     ("truth|found the grade 1001|the highest grade allowed is 1,000|max = 1000 }",

@@ -3,9 +3,7 @@
 import math
 from typing import Any
 
-import pandas as pd
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,32 +52,6 @@ def test_values_lie_within_the_declared_range_and_their_mean_is_the_figure(known
         assert low <= value <= high, name
     for name in OF_USERS:
         assert result[str(parse(name))] == math.fsum(each[str(parse(name))]) / 3, name
-
-
-@FEWER
-@given(evaluation_set=evaluation_sets(rows), order=st.permutations(["ann", "bob", "cem"]))
-def test_the_order_of_users_changes_nothing(evaluation_set: Any, order: list[str]) -> None:
-    lists, truth = evaluation_set
-    lists_again = {user: lists[user] for user in order}
-    truth_again = {user: truth[user] for user in reversed(order)}
-    again = figures(lists_again, truth_again)
-    assert again == pytest.approx(figures(lists, truth), rel=0, abs=1e-12)
-
-
-@pytest.mark.parametrize("column", ["rank", "score"])
-@FEWER
-@given(evaluation_set=evaluation_sets(unique_rows), seed=st.integers(0, 99))
-def test_the_order_of_rows_changes_nothing_where_a_column_orders(
-    column: str, evaluation_set: Any, seed: int
-) -> None:
-    lists, truth = evaluation_set
-    in_order = [
-        {"user": user, "item": item, column: place if column == "rank" else -place / 2}
-        for user, row in lists.items()
-        for place, item in enumerate(row, start=1)
-    ]
-    shuffled = pd.DataFrame(in_order).sample(frac=1, random_state=seed)
-    assert figures(shuffled, truth) == figures(lists, truth)
 
 
 @FEWER

@@ -127,10 +127,9 @@ users = st.tuples(ranked, st.sets(st.integers(0, 9)).map(sorted))
 @given(evaluation_set=st.lists(users, min_size=1, max_size=5), k=cuts)
 def test_ranks_are_first_places_within_the_cut(evaluation_set: list[Any], k: int) -> None:
     lists, truths = [row[0] for row in evaluation_set], [row[1] for row in evaluation_set]
-    truth = ragged(truths)
     expected = [
         row[:k].index(item) + 1 if item in row[:k] else 0
         for row, true in evaluation_set
         for item in true
     ]
-    assert ranks(matrix(lists), truth.indptr, truth.indices, k).tolist() == expected
+    assert ranks(matrix(lists), ragged(truths), k).tolist() == expected

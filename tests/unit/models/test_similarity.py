@@ -9,27 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from harness.models.similarity import DEFAULTS, documents
+from harness.models.similarity import DEFAULTS, carried_means, documents, most_similar
 
 # three documents over three terms: x has terms 0 and 1, y the same and more of 1, z term 2 alone
 ROWS = csr_array(np.array([[1.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 2.0]]))
 
 
-def test_tfidf_takes_roots_and_rare_terms() -> None:
-    # terms 0 and 1 stand in two of three documents, so their idf is ln 3 − ln 3 = 0: add a fourth
-    rows = csr_array(np.vstack([ROWS.toarray(), [[0.0, 0.0, 1.0]]]))
-    common, rare = log(4) - log(3), log(4) - log(3)
-    similarity = documents(rows, "tfidf", {}).nearest(1).toarray()
-    x, y = (common, common), (common, 2 * rare)
-    norms = np.hypot(x[0], x[1]) * np.hypot(y[0], y[1])
-    expected = (x[0] * y[0] + x[1] * y[1]) / norms
-    assert np.argwhere(similarity[:2]).tolist() == [[0, 1], [1, 0]]
-    assert similarity[0, 1] == pytest.approx(expected, rel=1e-14)
-
-
-def test_bm25_weighs_by_length() -> None:
+def test_weights_of_text_by_hand() -> None:
+    """Of the three terms of four documents each stands in two: its idf is ln 4 − ln 3."""
     rows = csr_array(np.vstack([ROWS.toarray(), [[0.0, 0.0, 1.0]]]))
     idf, mean = log(4) - log(3), (2 + 5 + 2 + 1) / 4
+    # tfidf: roots 1, 1 and 1, 2; every idf is the same
+    similarity = documents(rows, "tfidf", {}).nearest(1).toarray()
+    assert np.argwhere(similarity[:2]).tolist() == [[0, 1], [1, 0]]
+    assert similarity[0, 1] == pytest.approx((1 + 2) / np.sqrt(2 * 5), rel=1e-14)
 
     def weight(x: float, length: float) -> float:
         return x * (1.2 + 1) / (1.2 * (1 - 0.75 + 0.75 * length / mean) + x) * idf
@@ -123,3 +116,32 @@ def test_settings_that_are_refused(kind: str, settings: dict[str, Any], words: s
     with pytest.raises(ValueError) as error:
         documents(ROWS, kind, settings)
     assert str(error.value) == words
+
+
+# Cosines: 0–1 0.6, 0–2 0, 1–2 0.8; item 3 has no attributes.
+COSINES = csr_array(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]))
+
+
+@pytest.mark.parametrize(
+    ("items", "among", "neighbours", "expected"),
+    [
+        ([0, 2], [1], 5, [[0.6], [0.8]]),
+        ([1], [0, 2], 1, [[0, 0.8]]),
+        ([1, 2], [0, 1, 2], 1, [[0, 1, 0.8], [0, 0.8, 1]]),  # itself comes on top of the others
+        ([3, 0], [3, 2], 9, [[1, 0], [0, 0]]),  # without attributes there is only itself
+        ([0], [], 3, [[]]),
+        ([], [0], 3, []),
+    ],
+)
+def test_most_similar_by_hand(
+    items: list[int], among: list[int], neighbours: int, expected: list[list[float]]
+) -> None:
+    rows, columns = np.array(items, np.int32), np.array(among, np.int32)
+    assert most_similar(COSINES, rows, columns, neighbours).toarray().tolist() == expected
+
+
+def test_means_are_weighted_by_similarity() -> None:
+    """(0.5·4 + 1·10) / 1.5 = 8."""
+    weights = csr_array(np.array([[0.5, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]))
+    means = carried_means(np.array([4.0, 10.0, 7.0]), weights)
+    np.testing.assert_array_equal(means, [8, 7, np.nan])

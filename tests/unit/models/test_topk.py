@@ -24,15 +24,6 @@ def holds(rows: list[list[int]], n: int) -> csr_array[Any]:
     return csr_array(held)
 
 
-def test_everyone_gets_the_same_order() -> None:
-    shared = order(4, 2, 0)
-    lists = top_k(shared, order(9, 7), 2)
-    assert lists.tolist() == [[4, 2], [4, 2]]
-    assert lists.dtype == np.int32
-    lists[:] = 9
-    assert shared.tolist() == [4, 2, 0], "the answer is new each time"
-
-
 def test_excluded_rows_are_sorted() -> None:
     exclude = csr_array((np.ones(2, bool), np.array([4, 0]), np.array([0, 2])), shape=(1, 5))
     assert not exclude.has_sorted_indices
@@ -74,14 +65,6 @@ def test_skip_excluded_equals_plain_python(exclude: list[set[int]], data: Any) -
     assert skip_excluded(np.array(ranks), indptr, held).tolist() == expected
 
 
-def test_lists_are_extended_by_each_users_own() -> None:
-    lists = np.array([[2, -1, -1], [-1, -1, -1], [0, 1, 2]], np.int32)
-    more = np.array([[4, -1, 2, 0], [1, 1, 3, 0], [3, 4, 0, 1]], np.int32)
-    extended = extend(lists, more, holds([[], [3], []], 5))
-    assert extended.tolist() == [[2, 4, 0], [1, 0, -1], [0, 1, 2]]
-    assert lists.tolist() == [[2, -1, -1], [-1, -1, -1], [0, 1, 2]], "its own array"
-
-
 def asked(answer: Any) -> Any:
     """Ask a model that always gives this answer for 2 of 5 candidates."""
     model = SimpleNamespace(recommend=lambda *arguments, **exclude: answer)
@@ -105,12 +88,6 @@ def test_a_parts_answer_is_copied() -> None:
     lists = asked(answer)
     answer[:] = 1
     assert lists.tolist() == [[3, -1]]
-
-
-def test_users_of_other_types_are_positions_too() -> None:
-    starts, orders = np.array([0, 1, 3], np.int32), np.array([5, 4, 0])
-    lists = first_of(starts, orders, np.array([1, 9, 0])[::2], 2)  # type: ignore[arg-type]
-    assert lists.tolist() == [[4, 0], [5, -1]]
 
 
 def test_rows_that_are_not_there_are_not_read() -> None:

@@ -60,12 +60,6 @@ def test_repeats_are_resampled_too() -> None:
     assert means.std() == pytest.approx(2**0.5 / 5**0.5, rel=0.02)
 
 
-def test_what_stands_beside_a_model_changes_nothing() -> None:
-    alone = bootstrap({"one": ONE}, [MAP], 300, seed=5)["one", MAP]
-    beside = bootstrap({"five": FIVE, "one": ONE}, [RECALL, MAP], 300, seed=5)
-    assert np.array_equal(beside["one", MAP], alone)
-
-
 def test_one_figure_of_all_lists_and_a_single_user_have_no_interval() -> None:
     assert keys_of(["a"], [COVERAGE]) == []
     got = of_set([0.25, 0.75])

@@ -1,6 +1,7 @@
 """Users of several folds, each with one value: by hand, by definition, and by enumeration."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -20,10 +21,10 @@ from harness.stats import resampling
 from harness.stats.chance import Verdicts
 from harness.stats.chance_law import Law, law_of_mean
 from harness.stats.estimates import Estimates
-from harness.stats.figures import results_of
+from harness.stats.figures import figures_of, results_of
 from harness.stats.folds import Folds, Part, ScoredFold, ScoredUsers, folded, folds_of
-from harness.stats.paired import Paired, Pairs, Rules
-from harness.stats.tests import minimum_detectable_difference, t_test
+from harness.stats.paired import Rules
+from harness.stats.pairwise import Comparison
 
 METRIC, COVERAGE = parse("MAP@1"), parse("Coverage@1")
 MODELS = ("one", "other")
@@ -52,10 +53,11 @@ def scored_folds(folds: Sequence[Scores]) -> tuple[ScoredUsers, Folds]:
     return folded(joined, part), joined
 
 
-def compared(users: ScoredUsers, folds: Folds | None = None) -> Paired:
-    pairs = Pairs(MODELS, METRIC, Rules(resamples=9999), folds)
-    (paired,) = results_of([pairs], of_one(users))
-    return paired
+def compared(users: ScoredUsers, folds: Folds | None = None) -> Comparison:
+    rules = Rules(resamples=9999)
+    result = figures_of(of_one(users), MODELS, [METRIC], rules, folds=folds).comparison
+    assert result is not None
+    return result
 
 
 def estimated(users: ScoredUsers, folds: Folds | None = None, keys: Any = KEYS) -> Any:
@@ -75,8 +77,8 @@ def test_a_fold_of_one_user_leaves_no_interval() -> None:
     users, folds = scored_folds([{"ann": (1, 0), "bob": (0, 0), "cid": (0, 1)}, {"ann": (1, 0)}])
     result = estimated(users, folds)[0][ONE]
     assert (result.ci95, result.ci95_t) == (None, None)
-    (facts,) = compared(users, folds).pairs.values()
-    assert (t_test(facts.sample), minimum_detectable_difference(facts.sample)) == (1.0, None)
+    (pair,) = compared(users, folds).pairs
+    assert (pair.p_t, pair.detectable) == (1.0, None)
 
 
 def test_repeats_have_means_of_their_own_and_a_metric_of_all_lists_has_no_users() -> None:
@@ -93,15 +95,6 @@ def test_repeats_have_means_of_their_own_and_a_metric_of_all_lists_has_no_users(
     assert {m: values.tolist() for m, values in table.items()} == {METRIC: [[1 / 2, 0], [1 / 2, 1]]}
 
 
-def test_a_model_has_one_mean() -> None:
-    """(5/9 + 5/6) / 2 = 25/36; to the last bit that of its estimate."""
-    first = {"ann": (2 / 3, 0), "bob": (0, 0), "cid": (1, 0)}
-    users, folds = scored_folds([first, {"bob": (2 / 3, 0), "cid": (1, 0)}])
-    mean = compared(users, folds).means["one"]
-    assert mean == exactly(25 / 36)
-    assert mean == estimated(users, folds)[0][ONE].mean == folds.mean(ONE)
-
-
 def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     """To the last bit: sums, signs and intervals are those of the single set."""
     first = {"ann": (1, 0), "bob": (0, 1 / 2), "cid": (1 / 4, 1), "dan": (0, 0)}
@@ -113,7 +106,10 @@ def test_two_folds_of_the_same_users_are_one_of_their_means() -> None:
     for key in KEYS:
         assert in_folds[key].ci95_t == in_one[key].ci95_t
         assert in_folds[key].ci95 == in_one[key].ci95
-    assert compared(users, folds).pairs == compared(one_set).pairs
+    assert compared(users, folds).means["one"] == in_folds[ONE].mean == folds.mean(ONE)
+    (joined,), (single,) = compared(users, folds).pairs, compared(one_set).pairs
+    assert joined.better_folds == (1, 1)
+    assert replace(joined, better_folds=None) == single
 
 
 scores = st.sampled_from([0.0, 0.0, 1 / 12, 0.3, 0.5, 1.0])
@@ -183,8 +179,8 @@ def facts_of(parts: Sequence[Part], users: int) -> list[Any]:
     (estimates, means), verdicts = results_of(statistics, total)
     result += [estimates, verdicts, *(means[key].tolist() for key in KEYS)]
     if users > 1:
-        (paired,) = results_of([Pairs(MODELS, METRIC, Rules(resamples=70), folds)], total)
-        result += [paired.means, paired.any_hit, paired.pairs]
+        rules = Rules(resamples=70)
+        result.append(figures_of(total, MODELS, [METRIC], rules, folds=folds).comparison)
     return result
 
 
