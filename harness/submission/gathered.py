@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,21 +13,17 @@ from harness.core.arrays import Bool, Int32, Ragged
 from harness.delimited._delimited import EXAMPLES
 from harness.submission import _kernels as faults
 from harness.submission._kernels import LIST, STRANGER, USER
-from harness.submission.admitted import Admitted
 from harness.submission.diagnose import SEVERAL, Diagnosis
 from harness.submission.expected import Against
 from harness.submission.findings import MOST_BYTES, Finding, Findings, Place, shown
 from harness.submission.format import Format, Separators
-from harness.submission.lists import Answers, Common, LongLists, WideLists
+from harness.submission.lists import Admitted, Answers, Cells, Common, LongLists, WideLists
 from harness.submission.rules import OF_FAULT
-from harness.submission.scan import SPACES, Expected
-from harness.submission.scan_file import ScannedBlock
+from harness.submission.scan import SPACES, Expected, Form, ScannedBlock
 
 if TYPE_CHECKING:
     from harness.protocol.truth import Solution
 
-Cells = Callable[[list[int], int], dict[int, bytes]]
-"""Returns the cells of a column in some physical lines, which are read once more."""
 _ALL = 1 << 31
 _OF_ITEMS = {*range(faults.MISSHAPEN, faults.COUNT)} - {faults.LITERAL}
 """Faults of items that may mean known ones."""
@@ -106,7 +102,9 @@ class Summary:
         Who has a row or a line that is none, if only under a damaged id; and who gets the rows of
         the one damaged id that means them.
     lists : int32 array, (users of the solution, longest list), optional
-        None where there is no solution, or lists cannot be made.
+        None where there is no solution, or a rank is far too high.
+    names : list of str
+        The ids of positions behind the solution's items, if they were asked for.
     """
 
     findings: Findings = field(default_factory=Findings)
@@ -125,11 +123,18 @@ class Summary:
     common: Common = field(default_factory=Common)
     hits: Hits = field(default_factory=Hits)
     lists: Int32 | None = None
+    names: list[str] = field(default_factory=list)
 
     @property
     def rows_outside(self) -> int:
         """How many rows are of users whom the solution does not evaluate."""
         return self.rows - self.evaluated
+
+    @property
+    def may_be_long(self) -> bool:
+        """Whether users stand in several rows, and no row has several items."""
+        again = not {"SUB203", "SUB211"}.isdisjoint(self.findings.found)
+        return again and self.common.single == self.common.lists
 
 
 class Gathering:
@@ -139,13 +144,15 @@ class Gathering:
     ----------
     against : Against
         Its users are those whose rows are taken in, all of whom there may be any.
-    wanted : Format
+    wanted, form : Format and Form
     solution : Solution, optional
         Whose users and items are known to `against`.
     places : int, optional
         Positions of a list that are looked at; all there are by default.
     size : int
         Bytes that there are, if that can be told.
+    named : bool
+        Whether the ids are kept of items that the solution does not have.
 
     Attributes
     ----------
@@ -157,23 +164,26 @@ class Gathering:
         self,
         against: Against,
         wanted: Format,
+        form: Form,
         solution: Solution | None,
         findings: Findings,
-        places: int | None = None,
-        size: int = 0,
+        *,
+        places: int | None,
+        size: int,
+        named: bool,
     ) -> None:
         users, items = against.users, against.items_of(wanted)
-        self._answers = None if solution is None else Answers.of(solution, users, items)
-        rows = np.full(len(users), -1, np.int32) if self._answers is None else self._answers.rows
+        self._answers = Answers.of(solution, users, items, named=named)
+        rows = self._answers.rows
         self._against, self._wanted, self._solution = against, wanted, solution
         self._findings = findings
         kept = places or _ALL
         self.expected = Expected.of(users, items, rows, kept, wanted)
         self._users = Admitted(len(users), size)
-        self._lists: WideLists | LongLists = WideLists(int(rows.max(initial=-1)) + 1)
+        self._lists: WideLists | LongLists = WideLists(self._answers, form.between)
         if wanted.long:
             by = ("score" if wanted.descending else "rank") if wanted.order else ""
-            self._lists = LongLists(items, rows, wanted.k, kept, by)
+            self._lists = LongLists(items, self._answers, wanted.k, kept, by)
         self._answered = self._evaluated = self._exact = 0
         self._is_evaluated = rows >= 0
         self._stranger = ""
@@ -219,7 +229,7 @@ class Gathering:
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
         self._forget_parts_of_ids()
-        codes, wrong, common = self._lists.finish()
+        codes, wrong, common = self._lists.finish(cells)
         if self._against.in_row_order:  # as somebody has said
             wrong = [fault for fault in wrong if fault.code != "SUB319"]
         lines = {line for fault in wrong for line in fault.lines}
@@ -227,9 +237,9 @@ class Gathering:
         for fault in wrong:
             places = [Place(line, shown(texts[line])) for line in fault.lines]
             self._findings.add(fault.code, fault.count, places)
-        lists = None if self._answers is None or codes is None else self._answers.lists(codes)
-        hits = Hits()
-        if lists is not None and self._solution is not None:
+        hits, lists = Hits(), None
+        if self._solution is not None and codes is not None:
+            lists = self._answers.lists(codes)
             hits = Hits.of(lists, self._solution)
         users = self._users
         further = int(np.count_nonzero(users.known & ~self._is_evaluated))
@@ -252,6 +262,7 @@ class Gathering:
             common=common,
             hits=hits,
             lists=lists,
+            names=[name.decode("utf-8", "replace") for name in self._answers.names or ()],
         )
 
     def _forget_parts_of_ids(self) -> None:
