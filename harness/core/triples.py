@@ -27,10 +27,12 @@ class Triples(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Triples]) -> Triples:
         """Return the rows of all parts, as they stand."""
-        nothing = np.zeros(0, np.int32)
-        none = cls(nothing, nothing, np.zeros(0), np.zeros(0, np.int64))
-        user, item, number, line = map(np.concatenate, zip(none, *parts, strict=True))
-        return cls(user, item, number, line)
+        return cls(
+            user=np.concatenate([np.zeros(0, np.int32), *(part.user for part in parts)]),
+            item=np.concatenate([np.zeros(0, np.int32), *(part.item for part in parts)]),
+            number=np.concatenate([np.zeros(0), *(part.number for part in parts)]),
+            line=np.concatenate([np.zeros(0, np.int64), *(part.line for part in parts)]),
+        )
 
     @property
     def first(self) -> Bool:
@@ -80,5 +82,5 @@ def lists_of(user: Int32, item: Int32, rank: Counts | Floats, n: int, width: int
         users, ranks = user[start : start + _PART], rank[start : start + _PART]
         seen = (users >= 0) & (users < n) & (ranks <= width)
         place = users[seen].astype(np.int64) * width + ranks[seen].astype(np.int64) - 1
-        lists.ravel()[place] = item[start : start + _PART][seen]
+        lists.reshape(-1)[place] = item[start : start + _PART][seen]
     return lists

@@ -108,7 +108,7 @@ class Fault:
     lines: tuple[int, ...] = ()
 
     @classmethod
-    def at(cls, code: str, lines: Int64) -> Fault:
+    def on(cls, code: str, lines: Int64) -> Fault:
         """Return it with some of its lines."""
         return cls(code, len(lines), tuple(np.sort(lines)[:EXAMPLES].tolist()))
 
@@ -296,7 +296,7 @@ class LongLists:
         """Return the lists, what is wrong with whole ones, and what all have in common."""
         rows = Triples.joined(self._parts)
         self._parts.clear()
-        apart = [] if self._order else [Fault.at("SUB319", rows.line[rows.apart])]
+        apart = [] if self._order else [Fault.on("SUB319", rows.line[rows.apart])]
         rows = rows.ordered()
         first, number = rows.first, rows.number
         rank = number if self._order == "rank" else rows.place.astype(np.float64)
@@ -312,7 +312,7 @@ class LongLists:
         if self._order == "rank":
             gap = np.isfinite(number) & (number > _before(number, first) + 1)
             wrong |= {"SUB314": tied, "SUB316": gap}
-        faults = apart + [Fault.at(code, rows.line[at]) for code, at in wrong.items()]
+        faults = apart + [Fault.on(code, rows.line[marked]) for code, marked in wrong.items()]
         common = _common(rows.item, first)
         if self._order == "score":
             is_open = self._answers.n_users > 0 and tied.any()
