@@ -12,7 +12,7 @@ import numpy.typing as npt
 from harness.core.arrays import Bool, Int32, Ragged
 from harness.delimited._delimited import EXAMPLES
 from harness.submission import _kernels as faults
-from harness.submission._kernels import LIST, STRANGER, USER
+from harness.submission._kernels import STRANGER, USER
 from harness.submission.diagnose import SEVERAL, Diagnosis
 from harness.submission.expected import Against
 from harness.submission.findings import MOST_BYTES, Finding, Findings, Place, shown
@@ -43,12 +43,8 @@ whether it can be mended.
 class Hits:
     """How often lists hit, and how often they hold what their users have already.
 
-    Attributes
-    ----------
-    users, hit, listed : int
-        Users who have true items, and those of them whose lists hit, and who have a list at all.
-    items, known : int
-        Positions that hold an item, and that hold one of the user's own in training.
+    `users` have true items; the lists of `hit` of them hit, and `listed` have a list at all.
+    `items` positions hold an item, and `known` of them one of the user's own in training.
     """
 
     users: int = 0
@@ -138,26 +134,11 @@ class Summary:
 
 
 class Gathering:
-    """Takes in the rows of users.
+    """Takes in the rows of users, in blocks scanned with what is `expected`.
 
-    Parameters
-    ----------
-    against : Against
-        Its users are those whose rows are taken in, all of whom there may be any.
-    wanted, form : Format and Form
-    solution : Solution, optional
-        Whose users and items are known to `against`.
-    places : int, optional
-        Positions of a list that are looked at; all there are by default.
-    size : int
-        Bytes that there are, if that can be told.
-    named : bool
-        Whether the ids are kept of items that the solution does not have.
-
-    Attributes
-    ----------
-    expected : Expected
-        What blocks are to be scanned with.
+    `against` has all users of whom there may be rows, and whom a `solution` has. Of a list so many
+    `places` are looked at, by default all; `size` is how many bytes there are, if that is known. If
+    `named`, the ids are kept of items that the solution does not have.
     """
 
     def __init__(
@@ -183,7 +164,14 @@ class Gathering:
         self._lists: WideLists | LongLists = WideLists(self._answers, form.between)
         if wanted.long:
             by = ("score" if wanted.descending else "rank") if wanted.order else ""
-            self._lists = LongLists(items, self._answers, wanted.k, kept, by)
+            self._lists = LongLists(
+                items,
+                self._answers,
+                k=wanted.k,
+                kept=kept,
+                order=by,
+                in_row_order=against.in_row_order,
+            )
         self._answered = self._evaluated = self._exact = 0
         self._is_evaluated = rows >= 0
         self._stranger = ""
@@ -229,14 +217,7 @@ class Gathering:
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
         self._forget_parts_of_ids()
-        codes, wrong, common = self._lists.finish(cells)
-        if self._against.in_row_order:  # as somebody has said
-            wrong = [fault for fault in wrong if fault.code != "SUB319"]
-        lines = {line for fault in wrong for line in fault.lines}
-        texts = cells(sorted(lines), LIST) if lines else {}  # they are read once more
-        for fault in wrong:
-            places = [Place(line, shown(texts[line])) for line in fault.lines]
-            self._findings.add(fault.code, fault.count, places)
+        codes, common = self._lists.finish(cells, self._findings)
         hits, lists = Hits(), None
         if self._solution is not None and codes is not None:
             lists = self._answers.lists(codes)
@@ -367,14 +348,9 @@ class Gathering:
 class _Judged(NamedTuple):
     """Rows of users who look like known ones, `_LOOK_ALIKE` each.
 
-    Attributes
-    ----------
-    damaged, extra : array
-        Those whose known user has no row, and those beside whom that user has one.
-    renamed : bool array, one a known user
-        Who gets the rows of the one damaged id that means them.
-    ids : int
-        How many damaged ids mean one known user.
+    Those in `damaged` have a known user without a row, those in `extra` one with a row. `renamed`
+    tells which known users get the rows of the one damaged id that means them, and `ids` how many
+    do.
     """
 
     damaged: npt.NDArray[np.void]

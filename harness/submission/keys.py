@@ -36,18 +36,12 @@ class Known:
 
     Attributes
     ----------
-    table : uint64 array, (rows, 2)
-        Keys and codes, as `KeyTable` holds them.
-    secret : uint64 array, (2,)
-        What the keys are made with.
-    size : int
-        How many ids there are.
+    table, secret : uint64 arrays, (rows, 2) and (2,)
+        Keys and codes, as `KeyTable` holds them, and what the keys are made with.
     complete : bool
         Whether there are no others, so that an id that is not here is wrong.
-    digits : bool
-        Whether all are numbers.
-    width : int
-        How many bytes all have; 0 where they differ.
+    digits, width : bool and int
+        Whether all are numbers, and how many bytes all have; 0 where they differ.
     lower, upper : bool
         Whether any holds a letter a–z, and A–Z: no id can be known in that case else.
     telling : bool
@@ -136,13 +130,7 @@ _TRAITS = ("complete", "digits", "lower", "upper", "zeros", "odd")
 
 
 class Learning:
-    """Ids that are told one part after another.
-
-    Parameters
-    ----------
-    known : Known, optional
-        Ids that are known before.
-    """
+    """Ids that are told one part after another, beside those that are `known` before."""
 
     def __init__(self, known: Known | None = None) -> None:
         self._known = nothing() if known is None else known
@@ -155,12 +143,8 @@ class Learning:
     def add(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the codes of ids that stand in a buffer, which may be known already.
 
-        Parameters
-        ----------
-        buffer : uint8 array
-            With PAD bytes behind the last id.
-        starts, stops : int64 arrays, (n,)
-            First byte, and the byte behind the last.
+        PAD bytes stand behind the last id; `starts` and `stops` are first bytes, and those behind
+        the last.
         """
         starts, stops = np.ascontiguousarray(starts), np.ascontiguousarray(stops)
         digits, self._width, lower, upper, zeros, odd = _kernels.looks(

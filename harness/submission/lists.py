@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from harness.delimited._delimited import EXAMPLES, NO_ROW
 from harness.delimited.blocks import Block
 from harness.submission import _kernels
 from harness.submission._kernels import EMPTY, LIST, ONE_ITEM, ORDER, STRANGER, USER
-from harness.submission.findings import Findings
+from harness.submission.findings import Findings, Place, shown
 from harness.submission.keys import Known, Learning
 from harness.submission.scan import ScannedBlock
 
@@ -100,20 +101,6 @@ class Admitted:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """What is wrong with whole lists: a rule's code, how often, and the first lines, from 1."""
-
-    code: str
-    count: int
-    lines: tuple[int, ...] = ()
-
-    @classmethod
-    def on(cls, code: str, lines: Int64) -> Fault:
-        """Return it with some of its lines."""
-        return cls(code, len(lines), tuple(np.sort(lines)[:EXAMPLES].tolist()))
-
-
-@dataclass(frozen=True)
 class Common:
     """How many lists there are, how many are as the first, and how many have at most one item."""
 
@@ -122,28 +109,13 @@ class Common:
     single: int = 0
 
 
-class Taken(NamedTuple):
-    """Lists by codes, −1 = empty; None where a rank is far too high. And what all of them tell."""
-
-    lists: Int32 | None
-    faults: list[Fault]
-    common: Common
-
-
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Where known users and items stand in a solution.
+    """Where known users and items stand in a solution of `n_users` and `n_items`.
 
-    Attributes
-    ----------
-    rows : int32 array, one a known user
-        Rows of the solution, −1 without one.
-    positions : int32 array, one a known item
-        Positions in the solution's judgments; items that these do not have stand behind.
-    n_users, n_items : int
-        Of the solution.
-    names : mapping of bytes to int, optional
-        Numbers all items that the solution does not have, if their ids are asked for.
+    `rows` has the row of each known user, −1 without one; `positions` that of each known item in
+    the solution's judgments, behind which all others stand. `names` numbers these by their ids, if
+    they are asked for.
     """
 
     rows: Int32
@@ -243,9 +215,9 @@ class WideLists:
         kept = np.repeat(is_first, sizes)
         self._lists[np.repeat(rows, sizes)[kept], position[kept]] = items[kept]
 
-    def finish(self, cells: Cells) -> Taken:
-        """Return the lists, no fault, and what all have in common."""
-        return Taken(self._lists, [], Common(self._held, self._same, self._single))
+    def finish(self, cells: Cells, findings: Findings) -> tuple[Int32 | None, Common]:
+        """Return the lists by codes, −1 = empty, and what all have in common."""
+        return self._lists, Common(self._held, self._same, self._single)
 
 
 _FEW_CELLS, _MOST_EMPTY = 1 << 26, 16
@@ -258,13 +230,22 @@ class LongLists:
     """Rows as they stand, until all are there.
 
     `k` is how many positions a list may have, if there is a limit, and `kept` how many are looked
-    at; `order` is ``rank``, ``score``, or empty: the order of the file.
+    at; `order` is ``rank``, ``score``, or empty: the order of the file, which somebody may have
+    said (`in_row_order`).
     """
 
     def __init__(
-        self, items: Known, answers: Answers, k: int | None, kept: int, order: str
+        self,
+        items: Known,
+        answers: Answers,
+        *,
+        k: int | None,
+        kept: int,
+        order: str,
+        in_row_order: bool,
     ) -> None:
-        self._answers, self._k, self._kept, self._order = answers, k, kept, order
+        self._answers, self._k, self._kept = answers, k, kept
+        self._order, self._in_row_order = order, in_row_order
         self._known_items, self._items = len(items), Learning()
         self._ids: dict[int, bytes] = {}  # of items, where some are to be named or put in order
         self._strangers = 0
@@ -292,11 +273,11 @@ class LongLists:
                     self._ids[code] = block.text(int(starts[row]), int(stops[row]))
         self._parts.append(Triples(codes, items, numbers, scanned.lines_of(rows)))
 
-    def finish(self, cells: Cells) -> Taken:
-        """Return the lists, what is wrong with whole ones, and what all have in common."""
+    def finish(self, cells: Cells, findings: Findings) -> tuple[Int32 | None, Common]:
+        """Return the same, None where a rank is far too high; note what is wrong with lists."""
         rows = Triples.joined(self._parts)
         self._parts.clear()
-        apart = [] if self._order else [Fault.on("SUB319", rows.line[rows.apart])]
+        wrong = {} if self._order or self._in_row_order else {"SUB319": rows.line[rows.apart]}
         rows = rows.ordered()
         first, number = rows.first, rows.number
         rank = number if self._order == "rank" else rows.place.astype(np.float64)
@@ -306,13 +287,18 @@ class LongLists:
         beyond = np.zeros(len(first), np.bool_)  # the first row of a user with a rank above k
         if self._k is not None:
             beyond = np.isfinite(rank) & (rank > self._k) & (_before(rank, first) <= self._k)
-        wrong = {"SUB303": _repeated(first, rows.item), "SUB302": beyond}
+        wrong |= {"SUB303": rows.line[_repeated(first, rows.item)], "SUB302": rows.line[beyond]}
         if self._order == "score":
-            wrong["SUB315"] = tied
+            wrong["SUB315"] = rows.line[tied]
         if self._order == "rank":
             gap = np.isfinite(number) & (number > _before(number, first) + 1)
-            wrong |= {"SUB314": tied, "SUB316": gap}
-        faults = apart + [Fault.on(code, rows.line[marked]) for code, marked in wrong.items()]
+            wrong |= {"SUB314": rows.line[tied], "SUB316": rows.line[gap]}
+        examples = {code: np.sort(lines)[:EXAMPLES].tolist() for code, lines in wrong.items()}
+        lines = sorted(set(chain(*examples.values())))
+        texts = cells(lines, LIST) if lines else {}
+        for code, some in examples.items():
+            places = [Place(line, shown(texts[line])) for line in some]
+            findings.add(code, len(wrong[code]), places)
         common = _common(rows.item, first)
         if self._order == "score":
             is_open = self._answers.n_users > 0 and tied.any()
@@ -320,7 +306,7 @@ class LongLists:
         elif tied.any():  # of two on a rank the first stands
             rank = rank[~tied]
             rows = Triples(rows.user[~tied], rows.item[~tied], number, rows.line)
-        return Taken(self._lists(rows, rank), faults, common)
+        return self._lists(rows, rank), common
 
     def _numbers(self, scanned: ScannedBlock, rows: Int64) -> tuple[Floats, Bool]:
         """Return what orders the items of a list, the first lowest, and where it is no number."""

@@ -46,23 +46,10 @@ GROUP = 0x1D
 class Form:
     """How lines are cut.
 
-    Attributes
-    ----------
-    fields : int
-        How many a row has.
-    user, items : int
-        Which of them are looked at, from 0.
-    between : int
-        The byte between items.
-    width : int
-        Positions that a list may have.
-    order : int, optional
-        The field with ranks or scores.
-    long : bool
-        Whether a row holds one item, and all rows are kept.
-    letters, length : bytes and int
-        What ids of unknown users are written with, and how many bytes they have; empty and 0 where
-        anything goes.
+    A row has so many `fields`, of which `user`, `items` and `order` (ranks or scores), from 0, are
+    looked at. `between` is the byte between items, and `width` how many positions a list may have.
+    If `long`, a row holds one item, and all rows are kept. Ids of unknown users are written with
+    `letters` and have `length` bytes; empty and 0 where anything goes.
     """
 
     fields: int
@@ -111,16 +98,10 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What is known beforehand.
+    """What is known beforehand: ids, and what others are.
 
-    Attributes
-    ----------
-    answered : int32 array, one a known user
-        The user's row in the solution, −1 without one.
-    kept : int
-        Positions of a list that are kept.
-    of_users, of_items : Diagnosis
-        The known ids, and what others are.
+    `answered` has the row of each known user in the solution, −1 without one, and `kept` is how
+    many positions of a list are kept.
     """
 
     answered: Int32
@@ -142,13 +123,8 @@ class Expected:
 class LookAlikes:
     """Users of lines who are not known, and look like one who is.
 
-    Attributes
-    ----------
-    lines : int64 array
-    which : int64 array
-        Of each line the place of its token in `tokens` and in `diagnoses`.
-    padded : bool array
-        Whether plain spaces stand around the id.
+    `which` has of each line the place of its token in `tokens` and in `diagnoses`, `padded` whether
+    plain spaces stand around the id.
     """
 
     lines: Int64
@@ -159,16 +135,9 @@ class LookAlikes:
 
 
 class Lists(NamedTuple):
-    """Lists that are kept.
+    """Lists that are kept: the row of the truth that each belongs to, and where it ends in `items`.
 
-    Attributes
-    ----------
-    rows : int32 array
-        The row of the truth that each belongs to.
-    ends : int64 array
-        Where each ends in `items`.
-    items : int32 array
-        Codes; one that is not known has the number of known items + its first rank in the list.
+    An item that is not known has as code the number of known items + its first rank in the list.
     """
 
     rows: Int32
@@ -182,13 +151,11 @@ class Scanned:
 
     Attributes
     ----------
-    users : int32 array, (lines,)
-        Code of the user, −1 unknown, NO_ROW where there is no row.
-    keys : uint64 array, (lines, 2)
-        Keys of the users' ids.
+    users, keys : int32 array, (lines,), and uint64 array, (lines, 2)
+        Code of the user, −1 unknown, NO_ROW where there is no row; keys of the users' ids.
     list_keys : uint64 array, (lines,)
         Keys of the lists as they stand, but of lines that are no rows.
-    starts, stops : int64 array, (lines, 2)
+    starts, stops : int64 arrays, (lines, 2)
         Where the user's id and the list of each line stand.
     tally : Tally
         Faults.
@@ -200,8 +167,6 @@ class Scanned:
         Whether the list is that of the known user.
     torn : int32 array
         Known users of lines that are no rows: they are not missing.
-    alike : LookAlikes, optional
-        None where there are none.
     strangers : Strangers
         Items that are not known.
     """

@@ -48,19 +48,10 @@ def of_file(
 ) -> Solution:
     """Return the solution in a file or frame of true items.
 
-    Users whose Usage is Ignored are left out.
-
-    Parameters
-    ----------
-    keep_users_without_items : bool
-        Whether users without true items are averaged, with 0, and not left out as in H&M.
-    between : str, optional
-        What stands between items, where lists hold it; by default what is plain.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be used, or one that evaluates nobody.
+    Users whose Usage is Ignored are left out. If `keep_users_without_items`, users without true
+    items are averaged, with 0, and not left out as in H&M. `between` stands between items, where
+    any list holds it; by default what is plain. DataError over a file that cannot be used, or that
+    evaluates nobody.
     """
     columns = columns or TrueColumns()
     file = read(path, columns, between=between)
@@ -106,12 +97,8 @@ def of_file(
 class File:
     """A file as a table of lists, and all its columns as they stand.
 
-    Attributes
-    ----------
-    between : str
-        What stands between items, where a list is one text.
-    negative : int
-        Grades below 0, which are read as 0: such items are not true.
+    `between` stands between items, where a list is one text. `negative` grades are below 0, which
+    are read as 0: such items are not true.
     """
 
     path: Path
@@ -123,10 +110,7 @@ class File:
     def leaderboards(self, users: pl.Series) -> dict[str, Bool]:
         """Return which of `users` belong to which ``Usage``; empty where the file has none.
 
-        Raises
-        ------
-        DataError
-            A Usage that is none, or a user with two.
+        DataError over a Usage that is none, or a user with two.
         """
         if "Usage" not in self.frame.columns:
             for name in self.frame.columns:  # in other letters it would be passed over
