@@ -63,18 +63,10 @@ class SubmissionError(HarnessError):
 class SubmittedLists:
     """Lists from a file or from a run's model, with the solution they are scored against.
 
-    Attributes
-    ----------
-    title : str
-        Where the lists are from: a file, or a model of a run.
-    solution : Solution
-        Its users are those of the rows of `whole`.
-    items : polars.Series of str
-        The id of every position in lists and judgments; first those of the solution.
-    whole : int32 array, (n, K)
-        The lists, as far as they were read; −1 = empty.
-    left_out : mapping
-        Counts of what was left out, and of users without a list.
+    `title` is the file, or the model of a run; `solution` has the users of the rows of `whole`.
+    These are the lists, as far as they were read, (n, K), −1 = empty; `items` has the id of every
+    position in them and in judgments, first those of the solution. `left_out` has counts of what
+    was left out, and of users without a list.
     """
 
     title: str
@@ -148,16 +140,8 @@ def score(
 class Scorer:
     """What submissions are validated and scored against, read once for all of them.
 
-    Attributes
-    ----------
-    against : Against
-        What their rows and lists are checked against.
-    solution : Solution
-        With the metrics that they are scored by.
-    cut : int
-        The cut-off of usual metrics and of the conventions.
-    conventions : bool
-        Whether MAP@k is worked out under every convention.
+    `against` checks their rows and lists; `solution` has the metrics that they are scored by. Usual
+    metrics and the conventions, if these are asked for, are cut off at `cut`.
     """
 
     against: Against

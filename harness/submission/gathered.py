@@ -78,29 +78,16 @@ def _held(lists: Int32, rows: Ragged) -> Int32:
 class Summary:
     """What the rows of a submission tell.
 
-    Attributes
-    ----------
-    findings : Findings
-    rows : int
-    answered, evaluated : int
-        Rows whose lists are of evaluated users, and rows that mean such users.
-    outside, strangers : int
-        Users whom the solution does not evaluate, and those of them whom nobody knows.
-    there, known : int
-        Users who must have a row, and have one, or a line that is none; known users with a row.
-    stranger : str
-        The first user whom nobody knows.
-    exact : int
-        Rows whose ids are known as they stand.
-    by_case : bool
-        Whether ids are damaged, all of them by their case alone.
-    present, renamed : bool arrays, one a known user
-        Who has a row or a line that is none, if only under a damaged id; and who gets the rows of
-        the one damaged id that means them.
-    lists : int32 array, (users of the solution, longest list), optional
-        None where there is no solution, or a rank is far too high.
-    names : list of str
-        The ids of positions behind the solution's items, if they were asked for.
+    `answered` rows have lists of evaluated users, and `evaluated` mean such users. The solution
+    does not evaluate `outside` users; of these nobody knows `strangers`, the first of whom is
+    `stranger`. Of users who must have a row `there` have one, or a line that is none; `known` users
+    have a row. `exact` rows have ids that are known as they stand; `by_case`: ids are damaged, all
+    of them by their case alone.
+
+    By known user, `present` tells who has a row or a line that is none, if only under a damaged id,
+    and `renamed` who gets the rows of the one damaged id that means them. `lists` are those of the
+    solution's users, (users, longest list); None where there is no solution, or a rank is far too
+    high. `names` are the ids of positions behind the solution's items, if they were asked for.
     """
 
     findings: Findings = field(default_factory=Findings)

@@ -34,29 +34,17 @@ if TYPE_CHECKING:
 class Known:
     """Ids and their codes, 0, 1, 2 … in the order they were given.
 
-    Attributes
-    ----------
-    table, secret : uint64 arrays, (rows, 2) and (2,)
-        Keys and codes, as `KeyTable` holds them, and what the keys are made with.
-    complete : bool
-        Whether there are no others, so that an id that is not here is wrong.
-    digits, width : bool and int
-        Whether all are numbers, and how many bytes all have; 0 where they differ.
-    lower, upper : bool
-        Whether any holds a letter a–z, and A–Z: no id can be known in that case else.
-    telling : bool
-        Whether so many are known that all others must look like them.
-    zeros : bool
-        Whether any is a number with a zero in front.
-    odd : bool
-        Whether the form of any (`harness.core.alike`) may be plain ASCII, and differ from the id in
-        more than case and zeros.
-    length : int
-        How many bytes all have, those that `more` added among them; 0 where they differ.
-    exact : bool
-        Whether an id that is not known is another one, however alike.
-    texts : tuple of callable
-        What returns the ids again, some at a time: they are asked for where one may be alike.
+    `table`, (rows, 2), has keys, made with `secret`, and codes, as `KeyTable` holds them. If
+    `complete`, there are no others, so that an id that is not here is wrong; if `exact`, such an id
+    is another one, however alike; if `telling`, so many are known that all others must look like
+    them.
+
+    `digits`: all are numbers; `width`: how many bytes all have, and `length`: those that `more`
+    added among them (0: they differ); `lower` and `upper`: any holds a letter a–z, and A–Z, as no
+    id can be known in that case else; `zeros`: any is a number with a zero in front; `odd`: the
+    form of any (`harness.core.alike`) may be plain ASCII, and differ from the id in more than case
+    and zeros. `texts` return the ids again, some at a time: they are asked for where one may be
+    alike.
     """
 
     table: UInt64

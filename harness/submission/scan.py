@@ -147,28 +147,15 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """What a block holds.
+    """What the lines of a block hold.
 
-    Attributes
-    ----------
-    users, keys : int32 array, (lines,), and uint64 array, (lines, 2)
-        Code of the user, −1 unknown, NO_ROW where there is no row; keys of the users' ids.
-    list_keys : uint64 array, (lines,)
-        Keys of the lists as they stand, but of lines that are no rows.
-    starts, stops : int64 arrays, (lines, 2)
-        Where the user's id and the list of each line stand.
-    tally : Tally
-        Faults.
-    lists : Lists
-        Those that are kept; where a row holds one item, each belongs to a line of the block.
-    first_sum, n_same : int
-        A sum over the first of all lists, and how many have the same.
-    sound : bool array, (lines,)
-        Whether the list is that of the known user.
-    torn : int32 array
-        Known users of lines that are no rows: they are not missing.
-    strangers : Strangers
-        Items that are not known.
+    `users` are codes, −1 unknown, NO_ROW where there is no row, and `keys`, (lines, 2), those of
+    their ids. `list_keys` are keys of the lists as they stand, but of lines that are no rows.
+    `starts` and `stops`, (lines, 2), tell where the user's id and the list of each line stand, and
+    `sound` whether the list is that of the known user. `torn` are known users of lines that are no
+    rows: they are not missing. `lists` are those that are kept; where a row holds one item, each
+    belongs to a line of the block. `first_sum` is a sum over the first of all lists, and `n_same`
+    have the same. `tally` counts faults, and `strangers` are items that are not known.
     """
 
     users: Int32
