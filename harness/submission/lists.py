@@ -248,6 +248,7 @@ class LongLists:
         self._order, self._in_row_order = order, in_row_order
         self._known_items, self._items = len(items), Learning()
         self._ids: dict[int, bytes] = {}  # of items, where some are to be named or put in order
+        self._is_met = np.zeros(0, np.bool_)
         self._strangers = 0
         self._parts: list[Triples] = []
 
@@ -267,11 +268,17 @@ class LongLists:
             block.buffer, starts[strange], stops[strange]
         )
         if self._answers.n_users > 0 and (self._answers.names is not None or by_score):
-            met, first = np.unique(items, return_index=True)
-            for code, row in zip(met.tolist(), first.tolist(), strict=True):
-                if code not in self._ids:
-                    self._ids[code] = block.text(int(starts[row]), int(stops[row]))
+            self._keep_ids(block, items, starts, stops)
         self._parts.append(Triples(codes, items, numbers, scanned.lines_of(rows)))
+
+    def _keep_ids(self, block: Block, items: Int32, starts: Int64, stops: Int64) -> None:
+        """Keep the ids of items that are met for the first time."""
+        further = int(items.max(initial=-1)) + 1 - len(self._is_met)
+        self._is_met = np.append(self._is_met, np.zeros(max(further, 0), np.bool_))
+        new = np.flatnonzero(~self._is_met[items])
+        self._is_met[items[new]] = True
+        for row in new[np.unique(items[new], return_index=True)[1]].tolist():
+            self._ids[int(items[row])] = block.text(int(starts[row]), int(stops[row]))
 
     def finish(self, cells: Cells, findings: Findings) -> tuple[Int32 | None, Common]:
         """Return the same, None where a rank is far too high; note what is wrong with lists."""

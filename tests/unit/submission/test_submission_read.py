@@ -15,6 +15,7 @@ from harness.metrics import Judgments
 from harness.protocol.truth import Solution
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import Named, Separators, TrueColumns
+from harness.submission.keys import learnt
 from harness.submission.solution import of_file, read
 from harness.submission.validate import examine
 
@@ -23,13 +24,18 @@ WIDE = "user,items\nann,a b\nbob,c\n"
 LISTS = {"ann": ["a", "b"], "bob": ["c"]}
 
 
+def solution_of(users: tuple[str, ...], items: tuple[str, ...] = ()) -> Solution:
+    """Return a solution in which nothing is true."""
+    none = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
+    ids = pl.Series(items, dtype=pl.String)
+    return Solution(users=pl.Series(users), items=ids, judgments=Judgments(none, none.sizes))
+
+
 def lists_of(
     source: Path | pl.DataFrame, users: tuple[str, ...] = ("ann", "bob"), **names: str
 ) -> dict[str, list[str]]:
     """Return everyone's list, of items that nobody knows."""
-    none = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
-    ids = pl.Series(users), pl.Series([], dtype=pl.String)
-    solution = Solution(users=ids[0], items=ids[1], judgments=Judgments(none, none.sizes))
+    solution = solution_of(users)
     against = Against(named=Named(**names)).scored_by(solution)
     examined = examine(source, against, solution, named=True)
     assert examined.summary is not None
@@ -71,6 +77,19 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_one_set_of_lists_in_many_forms(path: Path, form: str) -> None:
     assert lists_of(write(path, FORMS[form])) == LISTS
+
+
+@pytest.mark.parametrize(
+    "text", ["user,items\nann,b a q b\n", "user,item\nann,b\nann,a\nann,q\nann,b\n"]
+)
+def test_items_that_the_solution_lacks_are_numbered_behind_its_own(path: Path, text: str) -> None:
+    """Those of the table of items, too."""
+    solution = solution_of(("ann",), ("a",))
+    against = Against(items=learnt(["z", "a", "b"])).scored_by(solution)
+    examined = examine(write(path, text), against, solution, named=True)
+    assert examined.summary is not None
+    assert np.asarray(examined.lists).tolist() == [[1, 0, 2, 1]]
+    assert examined.summary.names == ["b", "q"]
 
 
 @pytest.mark.parametrize(
