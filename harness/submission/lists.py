@@ -188,13 +188,13 @@ class WideLists:
         content, items = scanned.content, scanned.content.lists.items.copy()
         sound = np.flatnonzero(content.sound)
         lines = sound[self._answers.rows[content.users[sound]] >= 0]
-        begins, others = 0, self._answers.are_others(items)
+        begins, unknown = 0, self._answers.are_others(items)
         for line, end in zip(lines.tolist(), content.lists.ends.tolist(), strict=True):
-            if others[begins:end].any():
+            if unknown[begins:end].any():
                 start, stop = content.starts[line, LIST], content.stops[line, LIST]
                 words = scanned.block.text(int(start), int(stop)).split(self._between)
                 words = list(filter(None, words))
-                for place in np.flatnonzero(others[begins:end]).tolist():
+                for place in np.flatnonzero(unknown[begins:end]).tolist():
                     items[begins + place] = self._answers.name(words[place])
             begins = end
         return items
@@ -310,6 +310,7 @@ class LongLists:
         if self._order == "score":
             is_open = self._answers.n_users > 0 and tied.any()
             rows = self._untied(rows, tied, cells) if is_open else rows
+            rank = rows.place.astype(np.float64)  # users may stand elsewhere now
         elif tied.any():  # of two on a rank the first stands
             rank = rank[~tied]
             rows = Triples(rows.user[~tied], rows.item[~tied], number, rows.line)
@@ -335,6 +336,7 @@ class LongLists:
         by_id[met] = np.arange(len(met))
         exact = np.zeros(len(several), np.int64)
         large = np.flatnonzero(several & (np.abs(rows.number) >= _EXACT))
+        large = large[:0] if np.any(rows.number % 1) else large  # decimals are compared as such
         texts = cells(sorted(set(rows.line[large].tolist())), ORDER) if len(large) > 0 else {}
         for row in large.tolist():
             text = texts[int(rows.line[row])].strip()
@@ -352,8 +354,8 @@ class LongLists:
         if answers.n_users * width > max(_FEW_CELLS, _MOST_EMPTY * len(rows.item)):
             return None
         if answers.names is not None:
-            others = answers.are_others(item)
-            item[others] = [answers.name(self._ids[code]) for code in item[others].tolist()]
+            unknown = answers.are_others(item)
+            item[unknown] = [answers.name(self._ids[code]) for code in item[unknown].tolist()]
         return lists_of(row, item, rank, answers.n_users, width)
 
 

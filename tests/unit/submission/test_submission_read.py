@@ -11,6 +11,7 @@ from conftest import refusal
 
 from harness.core.arrays import Ragged
 from harness.core.errors import DataError, HarnessError
+from harness.delimited import blocks
 from harness.metrics import Judgments
 from harness.protocol.truth import Solution
 from harness.submission.expected import Against, of_tables
@@ -62,7 +63,7 @@ FORMS = {
     "long under any names": "who,what\nann,a\nann,b\nbob,c\n",
     "ranks": "user,item,rank\nann,b,2\nbob,c,1\nann,a,1\n",
     "scores": "user,item,score\nann,b,0.5\nbob,c,-1e-3\nann,a,12\n",
-    "ties by id": "user,item,score\nann,b,0.5\nbob,c,1\nann,a,0.50\n",
+    "ties by id": "user,item,score\nbob,c,1\nann,b,0.5\nann,a,0.50\n",
     "spaces around numbers": "user,item,rank\nann,b, 2\nbob,c,1 \nann,a, 1.0\n",
     "columns in another order": "item,note,rank,user\nb,x,2,ann\na,y,1,ann\nc,z,1,bob\n",
     "CRLF": LONG.replace("\n", "\r\n"),
@@ -75,8 +76,13 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_one_set_of_lists_in_many_forms(path: Path, form: str) -> None:
+def test_one_set_of_lists_in_many_forms(
+    path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """In one block, and in a block for each line or two."""
     assert lists_of(write(path, FORMS[form])) == LISTS
+    monkeypatch.setattr(blocks, "SIZE", 16)
+    assert lists_of(path) == LISTS
 
 
 @pytest.mark.parametrize(
