@@ -99,7 +99,7 @@ class PrecomputedLists:
                 refusal += f", or see all of them: {shlex.join(command)}"
             raise SubmissionError(examined.validation, refusal, f'model "{self.name}": ')
         try:
-            lists = lists_of_validated(self.source, examined, solution, k)
+            lists = lists_of_validated(examined, solution)
         except DataError as error:
             raise DataError(f'model "{self.name}": {error}') from error
         words = {"SUB301": "a row has no item"} if examined.against.long else {}

@@ -11,23 +11,19 @@ from typing import Any, Unpack
 import polars as pl
 
 from harness.core.arrays import Bool, Int32
-from harness.core.errors import HarnessError, UsageError, counted
+from harness.core.errors import DataError, HarnessError, UsageError, counted, printable
 from harness.core.progress import doing, stopwatch
 from harness.metrics import USUAL, Metric, parse
 from harness.metrics.conventions import map_by_convention
-from harness.metrics.inputs.codes import Coders
-from harness.metrics.inputs.lists import read_lists
-from harness.metrics.inputs.read import longest_of, refuse_strangers
+from harness.metrics.inputs.read import longest_of
 from harness.metrics.scores import user_scores
 from harness.protocol.truth import Solution
 from harness.scoring.options import SubmissionOptions, require, require_options
 from harness.scoring.score import Scored
 from harness.scoring.terms import Terms, path_or_frame
 from harness.stats.estimates import Estimate, estimate
-from harness.submission.expected import Against, columns_in
-from harness.submission.order import refuse_unsaid
+from harness.submission.expected import Against
 from harness.submission.problems import Problem, Validation
-from harness.submission.read import read
 from harness.submission.validate import Examined, examine
 
 _log = logging.getLogger(__name__)
@@ -67,18 +63,10 @@ class SubmissionError(HarnessError):
 class SubmittedLists:
     """Lists from a file or from a run's model, with the solution they are scored against.
 
-    Attributes
-    ----------
-    title : str
-        Where the lists are from: a file, or a model of a run.
-    solution : Solution
-        Its users are those of the rows of `whole`.
-    items : polars.Series of str
-        The id of every position in lists and judgments; first those of the solution.
-    whole : int32 array, (n, K)
-        The lists, as far as they were read; −1 = empty.
-    left_out : mapping
-        Counts of what was left out, and of users without a list.
+    `title` is the file, or the model of a run; `solution` has the users of the rows of `whole`.
+    These are the lists, as far as they were read, (n, K), −1 = empty; `items` has the id of every
+    position in them and in judgments, first those of the solution. `left_out` has counts of what
+    was left out, and of users without a list.
     """
 
     title: str
@@ -152,16 +140,8 @@ def score(
 class Scorer:
     """What submissions are validated and scored against, read once for all of them.
 
-    Attributes
-    ----------
-    against : Against
-        What their rows and lists are checked against.
-    solution : Solution
-        With the metrics that they are scored by.
-    cut : int
-        The cut-off of usual metrics and of the conventions.
-    conventions : bool
-        Whether MAP@k is worked out under every convention.
+    `against` checks their rows and lists; `solution` has the metrics that they are scored by. Usual
+    metrics and the conventions, if these are asked for, are cut off at `cut`.
     """
 
     against: Against
@@ -202,7 +182,7 @@ class Scorer:
         examined = examine(path, self.against, self.solution, places=longest, strict=strict)
         if not examined.validation.valid and not force:
             raise SubmissionError(examined.validation)
-        return examined.validation, lists_of_validated(path, examined, self.solution, longest)
+        return examined.validation, lists_of_validated(examined, self.solution)
 
     def score(
         self, path: Path | pl.DataFrame, *, strict: bool = False, force: bool = False
@@ -216,51 +196,47 @@ class Scorer:
         return replace(scored, validation=validation)
 
 
-def lists_of_validated(
-    path: Path | pl.DataFrame, examined: Examined, solution: Solution, longest: int | None
-) -> SubmittedLists:
-    """Return the lists of a submission that was examined, up to the `longest` if there is one.
+def lists_of_validated(examined: Examined, solution: Solution) -> SubmittedLists:
+    """Return the lists of a submission that was examined; DataError where they are none's.
 
-    Items that the solution does not know have no id. DataError where it knows none of the users.
+    Items that the solution does not have have an id if `examine` was asked to keep these.
     """
-    summary = examined.summary
-    none_known = summary is not None and summary.rows > 0 and summary.answered == 0
-    if examined.lists is None or summary is None or none_known:  # told by whoever reads the ids
-        return lists_of_file(path, solution, examined.against, longest)
+    summary, against, path = examined.summary, examined.against, examined.validation.path
+    if summary is None:
+        raise SubmissionError(examined.validation, "cannot be read")
+    if summary.lists is None:
+        raise DataError(
+            f"{path}: a rank is far too high, so that the lists do not fit in memory; write ranks "
+            "from 1, or give every metric a cut-off"
+        )
+    ignored = summary.present[against.users.codes_of(solution.ignored)]
+    if summary.rows > 0 and summary.answered == 0 and not ignored.any():
+        shown = f"{printable(repr(summary.stranger))} here, " if summary.stranger else ""
+        raise DataError(
+            f"{path}: none of the users is in the truth: {shown}{solution.users[0]!r} there; "
+            "write ids the same way"
+        )
     left_out = {"users_outside": summary.outside, "rows_outside": summary.rows_outside}
-    title = str(examined.validation.path)
-    return lists_of_positions(title, solution, examined.lists, solution.items, left_out)
+    items = pl.concat([solution.items, pl.Series(solution.items.name, summary.names, pl.String)])
+    return lists_of_positions(str(path), solution, summary.lists, items, left_out)
 
 
 def lists_on_terms(
     path: Path, terms: Terms, metrics: tuple[Metric, ...] = ()
 ) -> tuple[Validation, SubmittedLists]:
-    """Return what is wrong with a file, and its lists with the id of every item."""
-    against, solution = terms.checking(metrics)
-    lists = lists_of_file(path, solution, against)
-    return examine(path, against, solution).validation, lists
+    """Return what is wrong with a file, and its lists with the id of every item.
 
-
-def lists_of_file(
-    path: Path | pl.DataFrame, solution: Solution, against: Against, longest: int | None = None
-) -> SubmittedLists:
-    """Return a file or frame of lists, of any shape, with a solution and the ids of all items.
-
-    Users outside the solution are counted, not blamed; those whose Usage is Ignored are left out.
-    DataError where the file cannot be used, as where it is open which column orders its rows.
+    SubmissionError where it is open which rows are a list, and in which order.
     """
-    named = columns_in(path, against)
-    coders = Coders()
-    coders.users.codes(solution.users, "the evaluated users")
-    coders.users.codes(solution.ignored, "the ignored users")
-    coders.items.codes(solution.items, "the items of the solution")
-    file = read(path, named, between=against.between or " ")
-    refuse_unsaid(file, named)
-    lists = read_lists(file.table, coders, longest)
-    title, users = str(file.path), len(solution.users)
-    refuse_strangers(title, lists.user_overlap)
-    left_out = {"users_outside": lists.users_outside, "rows_outside": lists.rows_outside}
-    return lists_of_positions(title, solution, lists.items[:users], coders.items.ids, left_out)
+    against, solution = terms.checking(metrics)
+    examined = examine(path, against, solution, named=True)
+    if any(problem.code in _OPEN for problem in examined.validation.errors):
+        raise SubmissionError(examined.validation, "its lists can be read in several ways")
+    return examined.validation, lists_of_validated(examined, solution)
+
+
+_OPEN = ("SUB111", "SUB114")
+"""Errors after which rows may be of several lists, or in another order."""
 
 
 def lists_of_positions(

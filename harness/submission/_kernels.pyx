@@ -101,11 +101,7 @@ cdef int require_table(const uint64_t[:, ::1] table) except -1:
 cdef class Ids:
     """Ids and their codes, as `Known` in keys.py describes them.
 
-    Parameters
-    ----------
-    known : Known
-    forms : uint64 array, (a power of two, 2), optional
-        Keys of the forms of all of them, if none of these is an exponent.
+    `forms` are keys of the forms of all of them, (a power of two, 2), if none is an exponent.
     """
 
     cdef const uint64_t[:, ::1] table, forms
@@ -225,20 +221,11 @@ def looks(
     const int64_t[::1] stops,
     Py_ssize_t width,
 ):
-    """Return what ids look like.
+    """Return what ids look like, of which those before had `width` bytes (−1: there were none).
 
-    Parameters
-    ----------
-    width : int
-        How long those before were; −1 where there were none.
-
-    Returns
-    -------
-    digits, width : bool and int
-        Whether all are numbers, and how long all are; 0: they differ.
-    lower, upper, zeros, odd : bool
-        Whether any holds a letter a–z, or A–Z, is a number with a zero in front, or is odd: its form
-        (harness/core/alike.py) may be plain ASCII, and differ from it in more than case and zeros.
+    Whether all are numbers; how many bytes all have (0: they differ); and whether any holds a
+    letter a–z, or A–Z, is a number with a zero in front, or is odd: its form
+    (harness/core/alike.py) may be plain ASCII, and differ from it in more than case and zeros.
     """
     cdef Py_ssize_t row, start, stop
     cdef bint digits = True, zeros = False, odd = False
@@ -297,19 +284,11 @@ def read_users(
 ):
     """Look every line's user up.
 
-    Parameters
-    ----------
-    letters, length : bool array, (256,), and int
-        What ids that are not known are written with, and how many bytes they have; 0: any number.
-    users : int32 array, (lines,)
-        Takes codes, STRANGER where the user is not known, NOBODY where there is no id; lines that
-        are no rows are passed over.
-    keys : uint64 array, (lines, 2)
-        Takes the key of every id.
-    sound : bool array, (lines,)
-        Takes whether the id stands there as it should, so that the line's list is the user's.
-    wrong : int8 array, (lines,)
-        Takes the fault of the id; ASKED where it may be a known one that was changed.
+    Ids that are not known are written with `letters`, (256,), and have `length` bytes (0: any
+    number). `users` takes codes, STRANGER where the user is not known, NOBODY where there is no id;
+    lines that are no rows are passed over. `keys`, (lines, 2), takes the key of every id, `sound`
+    whether the id stands there as it should, so that the line's list is the user's, and `wrong`
+    the fault of the id; ASKED where it may be a known one that was changed.
     """
     cdef Py_ssize_t line, start, stop
     cdef uint8_t[::1] odd = np.zeros(len(users), np.uint8)
@@ -385,13 +364,8 @@ cdef bint is_shaped(
 cdef class Strangers:
     """Items of a block that are not known, in order.
 
-    Attributes
-    ----------
-    spans : int64 array, (n, 3)
-        The line of each, its first byte, and the byte behind the last.
-    keys : uint64 array, (n, 2)
-    kinds : int64 array, (n,)
-        OTHER, ALONE or BESIDE.
+    `spans`, (n, 3), has the line of each, its first byte, and the byte behind the last; `kinds` is
+    OTHER, ALONE or BESIDE.
     """
 
     cdef int64_t[:, ::1] spans_
@@ -476,30 +450,14 @@ def read_items(
 ):
     """Read every line's list.
 
-    Parameters
-    ----------
-    wanted : int32 array, (lines,)
-        The row of the truth that a line's list belongs to; −1: it is checked and not kept.
-    between : int
-        The byte between items.
-    width, kept : int
-        Positions that a list may have, and those that are kept.
-    strangers, tally : Strangers and Tally
-        Take items that are not known, and what else is wrong with lists.
-    rows : int32 array
-        Takes the row of the truth that each list that is kept belongs to.
-    list_ends : int64 array
-        Takes where each ends in `items`.
-    items : int32 array
-        Takes codes; an item that is not known has the number of known items + its first rank in
-        the list.
-    sums : uint64 array, (lines,)
-        Takes a number for each list as it stands: where two are the same, so are the lists.
+    `wanted` has the row of the truth that a line's list belongs to; −1: it is checked and not kept.
+    A list may have `width` positions, and `kept` of them are kept. `rows` and `list_ends` take the
+    row of each list that is kept, and where it ends in `items`; there an item that is not known has
+    as code the number of known items + its first rank in the list. `sums` takes a number for each
+    list as it stands: where two are the same, so are the lists. `strangers` and `tally` take items
+    that are not known, and what else is wrong.
 
-    Returns
-    -------
-    n_lists, n_items, first_sum, n_same : int
-        How many lists and items are kept; a sum over the first list, and how many have the same.
+    Returns how many lists and items are kept; a sum over the first list, and how many have it.
     """
     cdef Words words = Words(2048)
     cdef int64_t[::1] ends = np.zeros(GROUP + 1, np.int64)
@@ -804,14 +762,9 @@ def admit(
 ):
     """Take in the users of lines, and tell who was there before.
 
-    Parameters
-    ----------
-    codes, lists : int32 array and uint64 array, (lines,)
-        Users, below 0 where there is none, and keys of their lists.
-    is_there, first_lists : bool array and uint64 array, (users,)
-        Who has a line, and the key of its list: both take the first line of each.
-    again : int8 array, (lines,)
-        Takes 1 where the user was there before with the same list, 2 with another one.
+    `codes` are below 0 where there is no user; `lists` has the keys of their lists. `is_there` and
+    `first_lists`, (users,), take who has a line, and the key of the first list of each; `again`
+    takes 1 where the user was there before with the same list, 2 with another one.
     """
     cdef Py_ssize_t line
     cdef int32_t user
@@ -831,12 +784,8 @@ def mark_repeats(
 ):
     """Mark the rows that hold an item that an earlier row of the same user's holds.
 
-    Parameters
-    ----------
-    first : bool array
-        Which rows are the first of their users, whose rows stand together.
-    last : int64 array, one an item
-        Below 0; takes where the user began in whose rows it was met last.
+    `first` tells which rows are the first of their users, whose rows stand together. `last`, one an
+    item, is below 0; it takes where the user began in whose rows the item was met last.
     """
     cdef Py_ssize_t row, began = 0
     with nogil:
@@ -865,19 +814,11 @@ def write_rows(
 ):
     """Write plain lines as rows of CSV, each item once, and no more than `width` of a list.
 
-    Parameters
-    ----------
-    between, space : int
-        Bytes between items, as they stand and as they are written.
-    strangers, texts : int64 array, (n, 3), and int32 array, (n,)
-        Items that are not known as `Strangers` has them, and what is written for each: a row of
-        `spans` and `keys`, or −1 where it stays as it stands.
-    pool, spans, keys : uint8 array, int64 array, (m, 2), and uint64 array, (m, 2)
-        Texts, where each begins and ends, and their keys.
-    is_plain : bool array, (lines,)
-        Which lines are written; of these, those that need quotes are noted as not plain.
-    ends : int64 array, (lines,)
-        Takes where each line ends in `out`.
+    `between` and `space` are the bytes between items, as they stand and as they are written.
+    `strangers` has items that are not known as `Strangers` has them, and `texts` what is written
+    for each: a row of `spans` and `keys`, or −1 where it stays as it stands. `spans`, (m, 2), tells
+    where each text begins and ends in `pool`. `is_plain` tells which lines are written; of these,
+    those that need quotes are noted as not plain. `ends` takes where each line ends in `out`.
     """
     cdef Words words = Words(64)
     cdef Py_ssize_t line, column, word, count, mask, begin, place, stranger = 0, written = 0, held

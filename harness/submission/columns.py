@@ -16,28 +16,12 @@ def users_and_items(
 ) -> tuple[str, str]:
     """Return the columns of the users and of the items, or of lists of items.
 
-    Names decide. Two columns without a telling name are the user and the items, in this order.
-    Indexes, times, ranks and scores are neither. The id of an order, a grade and ``data``, which
-    may be dates, are one of the two only if nothing else is.
+    Names decide, but those that a person has given go first. Two columns without a telling name are
+    the user and the items, in this order. Indexes, times, ranks and scores are neither. The id of
+    an order, a grade and ``data``, which may be dates, are one of the two only if nothing else is.
+    Where the header has too few columns, ``user`` or ``items`` is returned: the caller says what is
+    missing. Refused, fault ``columns``, where several may be meant.
 
-    Parameters
-    ----------
-    header : sequence of str
-    user, item : str, optional
-        Columns that a person has named.
-
-    Returns
-    -------
-    str, str
-        ``user`` or ``items`` where the header has too few columns: the caller says what is missing.
-
-    Raises
-    ------
-    Refused
-        Fault ``columns``: several columns may be meant.
-
-    Examples
-    --------
     >>> users_and_items(["Unnamed: 0", "movieId", "userId", "score"])
     ('userId', 'movieId')
     >>> users_and_items(["id", "prediction"]), users_and_items(["user", "data"])

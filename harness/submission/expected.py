@@ -393,26 +393,6 @@ def first_cells(file: Path | pl.DataFrame, column: str, most: int | None = _FIRS
     return cells
 
 
-def columns_in(file: Path | pl.DataFrame, against: Against) -> Named:
-    """Return what the columns of a submission are called, those of users and items among them.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or several columns may hold the users or the items.
-    """
-    named = against.named or Named()
-    head = columns(file) if isinstance(file, Path) else file.columns
-    path = file if isinstance(file, Path) else Path("submission")
-    with _readable(path):
-        wanted = against.wanted(head, partial(first_cells, file))
-    if not {wanted.user, wanted.items} <= set(head):
-        return named
-    order = spelt(wanted.order, head) if wanted.order else None
-    named = replace(named, user=wanted.user, item=wanted.items)
-    return replace(named, score=order) if wanted.descending else replace(named, rank=order)
-
-
 def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
     """Return what plainly stands between items in the first lists of a sample; None: nothing does.
 

@@ -32,10 +32,7 @@ Batches: TypeAlias = Callable[[Sequence[pl.Expr]], Iterator[pl.DataFrame]]
 def parquet(path: Path) -> Iterator[pl.LazyFrame]:
     """Yield the rows of a file, to be read within the block.
 
-    Raises
-    ------
-    Refused
-        It is damaged, or unpacks to too much.
+    Refused where it is damaged, or unpacks to too much.
     """
     try:
         unpacked = unpack.parquet(path)
@@ -92,14 +89,9 @@ def is_text(kind: pl.DataType, *, listed: bool = False) -> bool:
 class Rows:
     """Reads a frame block by block, as `Reader` reads a file.
 
-    Parameters
-    ----------
-    batches : callable
-    columns : mapping of name to type
-    read : set of str
-        Columns of text, numbers or lists of them; the others are passed over.
-    packed : int, optional
-        Bytes of the file that it stands in, of which only so much text may come.
+    Of its columns those in `read`, of text, numbers or lists of them, are read, and the others
+    passed over. `packed` has the bytes of the file that it stands in, of which only so much text
+    may come.
     """
 
     header_lines = 0

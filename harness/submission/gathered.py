@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,22 +12,18 @@ import numpy.typing as npt
 from harness.core.arrays import Bool, Int32, Ragged
 from harness.delimited._delimited import EXAMPLES
 from harness.submission import _kernels as faults
-from harness.submission._kernels import LIST, STRANGER, USER
-from harness.submission.admitted import Admitted
+from harness.submission._kernels import STRANGER, USER
 from harness.submission.diagnose import SEVERAL, Diagnosis
 from harness.submission.expected import Against
 from harness.submission.findings import MOST_BYTES, Finding, Findings, Place, shown
 from harness.submission.format import Format, Separators
-from harness.submission.lists import Answers, Common, LongLists, WideLists
+from harness.submission.lists import Admitted, Answers, Cells, Common, LongLists, WideLists
 from harness.submission.rules import OF_FAULT
-from harness.submission.scan import SPACES, Expected
-from harness.submission.scan_file import ScannedBlock
+from harness.submission.scan import SPACES, Expected, Form, ScannedBlock
 
 if TYPE_CHECKING:
     from harness.protocol.truth import Solution
 
-Cells = Callable[[list[int], int], dict[int, bytes]]
-"""Returns the cells of a column in some physical lines, which are read once more."""
 _ALL = 1 << 31
 _OF_ITEMS = {*range(faults.MISSHAPEN, faults.COUNT)} - {faults.LITERAL}
 """Faults of items that may mean known ones."""
@@ -47,12 +43,8 @@ whether it can be mended.
 class Hits:
     """How often lists hit, and how often they hold what their users have already.
 
-    Attributes
-    ----------
-    users, hit, listed : int
-        Users who have true items, and those of them whose lists hit, and who have a list at all.
-    items, known : int
-        Positions that hold an item, and that hold one of the user's own in training.
+    `users` have true items; the lists of `hit` of them hit, and `listed` have a list at all.
+    `items` positions hold an item, and `known` of them one of the user's own in training.
     """
 
     users: int = 0
@@ -86,27 +78,16 @@ def _held(lists: Int32, rows: Ragged) -> Int32:
 class Summary:
     """What the rows of a submission tell.
 
-    Attributes
-    ----------
-    findings : Findings
-    rows : int
-    answered, evaluated : int
-        Rows whose lists are of evaluated users, and rows that mean such users.
-    outside, strangers : int
-        Users whom the solution does not evaluate, and those of them whom nobody knows.
-    there, known : int
-        Users who must have a row, and have one, or a line that is none; known users with a row.
-    stranger : str
-        The first user whom nobody knows.
-    exact : int
-        Rows whose ids are known as they stand.
-    by_case : bool
-        Whether ids are damaged, all of them by their case alone.
-    present, renamed : bool arrays, one a known user
-        Who has a row or a line that is none, if only under a damaged id; and who gets the rows of
-        the one damaged id that means them.
-    lists : int32 array, (users of the solution, longest list), optional
-        None where there is no solution, or lists cannot be made.
+    `answered` rows have lists of evaluated users, and `evaluated` mean such users. The solution
+    does not evaluate `outside` users; of these nobody knows `strangers`, the first of whom is
+    `stranger`. Of users who must have a row `there` have one, or a line that is none; `known` users
+    have a row. `exact` rows have ids that are known as they stand; `by_case`: ids are damaged, all
+    of them by their case alone.
+
+    By known user, `present` tells who has a row or a line that is none, if only under a damaged id,
+    and `renamed` who gets the rows of the one damaged id that means them. `lists` are those of the
+    solution's users, (users, longest list); None where there is no solution, or a rank is far too
+    high. `names` are the ids of positions behind the solution's items, if they were asked for.
     """
 
     findings: Findings = field(default_factory=Findings)
@@ -125,55 +106,59 @@ class Summary:
     common: Common = field(default_factory=Common)
     hits: Hits = field(default_factory=Hits)
     lists: Int32 | None = None
+    names: list[str] = field(default_factory=list)
 
     @property
     def rows_outside(self) -> int:
         """How many rows are of users whom the solution does not evaluate."""
         return self.rows - self.evaluated
 
+    @property
+    def may_be_long(self) -> bool:
+        """Whether users stand in several rows, and no row has several items."""
+        again = not {"SUB203", "SUB211"}.isdisjoint(self.findings.found)
+        return again and self.common.single == self.common.lists
+
 
 class Gathering:
-    """Takes in the rows of users.
+    """Takes in the rows of users, in blocks scanned with what is `expected`.
 
-    Parameters
-    ----------
-    against : Against
-        Its users are those whose rows are taken in, all of whom there may be any.
-    wanted : Format
-    solution : Solution, optional
-        Whose users and items are known to `against`.
-    places : int, optional
-        Positions of a list that are looked at; all there are by default.
-    size : int
-        Bytes that there are, if that can be told.
-
-    Attributes
-    ----------
-    expected : Expected
-        What blocks are to be scanned with.
+    `against` has all users of whom there may be rows, and whom a `solution` has. Of a list so many
+    `places` are looked at, by default all; `size` is how many bytes there are, if that is known. If
+    `named`, the ids are kept of items that the solution does not have.
     """
 
     def __init__(
         self,
         against: Against,
         wanted: Format,
+        form: Form,
         solution: Solution | None,
         findings: Findings,
-        places: int | None = None,
-        size: int = 0,
+        *,
+        places: int | None,
+        size: int,
+        named: bool,
     ) -> None:
         users, items = against.users, against.items_of(wanted)
-        self._answers = None if solution is None else Answers.of(solution, users, items)
-        rows = np.full(len(users), -1, np.int32) if self._answers is None else self._answers.rows
+        self._answers = Answers.of(solution, users, items, named=named)
+        rows = self._answers.rows
         self._against, self._wanted, self._solution = against, wanted, solution
         self._findings = findings
         kept = places or _ALL
         self.expected = Expected.of(users, items, rows, kept, wanted)
         self._users = Admitted(len(users), size)
-        self._lists: WideLists | LongLists = WideLists(int(rows.max(initial=-1)) + 1)
+        self._lists: WideLists | LongLists = WideLists(self._answers, form.between)
         if wanted.long:
             by = ("score" if wanted.descending else "rank") if wanted.order else ""
-            self._lists = LongLists(items, rows, wanted.k, kept, by)
+            self._lists = LongLists(
+                items,
+                self._answers,
+                k=wanted.k,
+                kept=kept,
+                order=by,
+                in_row_order=against.in_row_order,
+            )
         self._answered = self._evaluated = self._exact = 0
         self._is_evaluated = rows >= 0
         self._stranger = ""
@@ -219,17 +204,10 @@ class Gathering:
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
         self._forget_parts_of_ids()
-        codes, wrong, common = self._lists.finish()
-        if self._against.in_row_order:  # as somebody has said
-            wrong = [fault for fault in wrong if fault.code != "SUB319"]
-        lines = {line for fault in wrong for line in fault.lines}
-        texts = cells(sorted(lines), LIST) if lines else {}  # they are read once more
-        for fault in wrong:
-            places = [Place(line, shown(texts[line])) for line in fault.lines]
-            self._findings.add(fault.code, fault.count, places)
-        lists = None if self._answers is None or codes is None else self._answers.lists(codes)
-        hits = Hits()
-        if lists is not None and self._solution is not None:
+        codes, common = self._lists.finish(cells, self._findings)
+        hits, lists = Hits(), None
+        if self._solution is not None and codes is not None:
+            lists = self._answers.lists(codes)
             hits = Hits.of(lists, self._solution)
         users = self._users
         further = int(np.count_nonzero(users.known & ~self._is_evaluated))
@@ -252,6 +230,7 @@ class Gathering:
             common=common,
             hits=hits,
             lists=lists,
+            names=[name.decode("utf-8", "replace") for name in self._answers.names or ()],
         )
 
     def _forget_parts_of_ids(self) -> None:
@@ -356,14 +335,9 @@ class Gathering:
 class _Judged(NamedTuple):
     """Rows of users who look like known ones, `_LOOK_ALIKE` each.
 
-    Attributes
-    ----------
-    damaged, extra : array
-        Those whose known user has no row, and those beside whom that user has one.
-    renamed : bool array, one a known user
-        Who gets the rows of the one damaged id that means them.
-    ids : int
-        How many damaged ids mean one known user.
+    Those in `damaged` have a known user without a row, those in `extra` one with a row. `renamed`
+    tells which known users get the rows of the one damaged id that means them, and `ids` how many
+    do.
     """
 
     damaged: npt.NDArray[np.void]

@@ -27,15 +27,8 @@ _NAMES = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 class Header:
     """What the first line says.
 
-    Attributes
-    ----------
-    columns : tuple of str
-    separator : str
-        Between fields.
-    returns : bool
-        Whether lines end with a bare carriage return.
-    mark : bool
-        Whether the file begins with a byte order mark.
+    `separator` stands between fields; `returns`: lines end with a bare carriage return; `mark`: the
+    file begins with a byte order mark.
     """
 
     columns: tuple[str, ...]
@@ -45,13 +38,7 @@ class Header:
 
 
 def read(stream: BinaryIO) -> Header:
-    """Read the first line.
-
-    Raises
-    ------
-    Refused
-        The file is empty, or its first line is far too long.
-    """
+    """Read the first line; Refused where the file is empty, or the line is far too long."""
     first = stream.peek(1 << 16)  # type: ignore[attr-defined]
     if not first:
         raise Refused("empty", "")

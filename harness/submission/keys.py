@@ -34,35 +34,17 @@ if TYPE_CHECKING:
 class Known:
     """Ids and their codes, 0, 1, 2 … in the order they were given.
 
-    Attributes
-    ----------
-    table : uint64 array, (rows, 2)
-        Keys and codes, as `KeyTable` holds them.
-    secret : uint64 array, (2,)
-        What the keys are made with.
-    size : int
-        How many ids there are.
-    complete : bool
-        Whether there are no others, so that an id that is not here is wrong.
-    digits : bool
-        Whether all are numbers.
-    width : int
-        How many bytes all have; 0 where they differ.
-    lower, upper : bool
-        Whether any holds a letter a–z, and A–Z: no id can be known in that case else.
-    telling : bool
-        Whether so many are known that all others must look like them.
-    zeros : bool
-        Whether any is a number with a zero in front.
-    odd : bool
-        Whether the form of any (`harness.core.alike`) may be plain ASCII, and differ from the id in
-        more than case and zeros.
-    length : int
-        How many bytes all have, those that `more` added among them; 0 where they differ.
-    exact : bool
-        Whether an id that is not known is another one, however alike.
-    texts : tuple of callable
-        What returns the ids again, some at a time: they are asked for where one may be alike.
+    `table`, (rows, 2), has keys, made with `secret`, and codes, as `KeyTable` holds them. If
+    `complete`, there are no others, so that an id that is not here is wrong; if `exact`, such an id
+    is another one, however alike; if `telling`, so many are known that all others must look like
+    them.
+
+    `digits`: all are numbers; `width`: how many bytes all have, and `length`: those that `more`
+    added among them (0: they differ); `lower` and `upper`: any holds a letter a–z, and A–Z, as no
+    id can be known in that case else; `zeros`: any is a number with a zero in front; `odd`: the
+    form of any (`harness.core.alike`) may be plain ASCII, and differ from the id in more than case
+    and zeros. `texts` return the ids again, some at a time: they are asked for where one may be
+    alike.
     """
 
     table: UInt64
@@ -136,13 +118,7 @@ _TRAITS = ("complete", "digits", "lower", "upper", "zeros", "odd")
 
 
 class Learning:
-    """Ids that are told one part after another.
-
-    Parameters
-    ----------
-    known : Known, optional
-        Ids that are known before.
-    """
+    """Ids that are told one part after another, beside those that are `known` before."""
 
     def __init__(self, known: Known | None = None) -> None:
         self._known = nothing() if known is None else known
@@ -155,12 +131,8 @@ class Learning:
     def add(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the codes of ids that stand in a buffer, which may be known already.
 
-        Parameters
-        ----------
-        buffer : uint8 array
-            With PAD bytes behind the last id.
-        starts, stops : int64 arrays, (n,)
-            First byte, and the byte behind the last.
+        PAD bytes stand behind the last id; `starts` and `stops` are first bytes, and those behind
+        the last.
         """
         starts, stops = np.ascontiguousarray(starts), np.ascontiguousarray(stops)
         digits, self._width, lower, upper, zeros, odd = _kernels.looks(

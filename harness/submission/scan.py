@@ -1,7 +1,8 @@
-"""The one pass over a block of lines: users and lists as codes, and everything wrong with them."""
+"""The one pass over a file: users and lists as codes, block by block, and all that is wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from harness.core.arrays import Bool, Counts, Int32, Int64, UInt64
 from harness.core.ids import KeyTable
 from harness.delimited import blocks
 from harness.delimited._delimited import EXAMPLES, NO_ROW, Tally
-from harness.delimited.blocks import Block
+from harness.delimited.blocks import Block, Blocks, Survey, in_order, survey
 from harness.submission._kernels import (
     ALIKE,
     ASKED,
@@ -30,6 +31,7 @@ from harness.submission._kernels import (
     read_users,
 )
 from harness.submission.diagnose import Diagnoses, Diagnosis
+from harness.submission.findings import MOST_BYTES, Findings, Place, shown
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
@@ -44,23 +46,10 @@ GROUP = 0x1D
 class Form:
     """How lines are cut.
 
-    Attributes
-    ----------
-    fields : int
-        How many a row has.
-    user, items : int
-        Which of them are looked at, from 0.
-    between : int
-        The byte between items.
-    width : int
-        Positions that a list may have.
-    order : int, optional
-        The field with ranks or scores.
-    long : bool
-        Whether a row holds one item, and all rows are kept.
-    letters, length : bytes and int
-        What ids of unknown users are written with, and how many bytes they have; empty and 0 where
-        anything goes.
+    A row has so many `fields`, of which `user`, `items` and `order` (ranks or scores), from 0, are
+    looked at. `between` is the byte between items, and `width` how many positions a list may have.
+    If `long`, a row holds one item, and all rows are kept. Ids of unknown users are written with
+    `letters` and have `length` bytes; empty and 0 where anything goes.
     """
 
     fields: int
@@ -109,16 +98,10 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What is known beforehand.
+    """What is known beforehand: ids, and what others are.
 
-    Attributes
-    ----------
-    answered : int32 array, one a known user
-        The user's row in the solution, −1 without one.
-    kept : int
-        Positions of a list that are kept.
-    of_users, of_items : Diagnosis
-        The known ids, and what others are.
+    `answered` has the row of each known user in the solution, −1 without one, and `kept` is how
+    many positions of a list are kept.
     """
 
     answered: Int32
@@ -140,13 +123,8 @@ class Expected:
 class LookAlikes:
     """Users of lines who are not known, and look like one who is.
 
-    Attributes
-    ----------
-    lines : int64 array
-    which : int64 array
-        Of each line the place of its token in `tokens` and in `diagnoses`.
-    padded : bool array
-        Whether plain spaces stand around the id.
+    `which` has of each line the place of its token in `tokens` and in `diagnoses`, `padded` whether
+    plain spaces stand around the id.
     """
 
     lines: Int64
@@ -157,16 +135,9 @@ class LookAlikes:
 
 
 class Lists(NamedTuple):
-    """Lists that are kept.
+    """Lists that are kept: the row of the truth that each belongs to, and where it ends in `items`.
 
-    Attributes
-    ----------
-    rows : int32 array
-        The row of the truth that each belongs to.
-    ends : int64 array
-        Where each ends in `items`.
-    items : int32 array
-        Codes; one that is not known has the number of known items + its first rank in the list.
+    An item that is not known has as code the number of known items + its first rank in the list.
     """
 
     rows: Int32
@@ -176,32 +147,15 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """What a block holds.
+    """What the lines of a block hold.
 
-    Attributes
-    ----------
-    users : int32 array, (lines,)
-        Code of the user, −1 unknown, NO_ROW where there is no row.
-    keys : uint64 array, (lines, 2)
-        Keys of the users' ids.
-    list_keys : uint64 array, (lines,)
-        Keys of the lists as they stand, but of lines that are no rows.
-    starts, stops : int64 array, (lines, 2)
-        Where the user's id and the list of each line stand.
-    tally : Tally
-        Faults.
-    lists : Lists
-        Those that are kept; where a row holds one item, each belongs to a line of the block.
-    first_sum, n_same : int
-        A sum over the first of all lists, and how many have the same.
-    sound : bool array, (lines,)
-        Whether the list is that of the known user.
-    torn : int32 array
-        Known users of lines that are no rows: they are not missing.
-    alike : LookAlikes, optional
-        None where there are none.
-    strangers : Strangers
-        Items that are not known.
+    `users` are codes, −1 unknown, NO_ROW where there is no row, and `keys`, (lines, 2), those of
+    their ids. `list_keys` are keys of the lists as they stand, but of lines that are no rows.
+    `starts` and `stops`, (lines, 2), tell where the user's id and the list of each line stand, and
+    `sound` whether the list is that of the known user. `torn` are known users of lines that are no
+    rows: they are not missing. `lists` are those that are kept; where a row holds one item, each
+    belongs to a line of the block. `first_sum` is a sum over the first of all lists, and `n_same`
+    have the same. `tally` counts faults, and `strangers` are items that are not known.
     """
 
     users: Int32
@@ -348,3 +302,86 @@ def _note(tally: Tally, fault: int, spans: Int64) -> None:
     tally.lines[fault] += len(first)
     examples = spans[first[:EXAMPLES]]
     tally.examples[fault, : len(examples)] = examples
+
+
+@dataclass(frozen=True, eq=False)
+class ScannedBlock:
+    """A block, what its lines hold, and how many physical lines stand before it."""
+
+    block: Block
+    content: Scanned
+    before: int
+
+    @property
+    def last(self) -> int:
+        """The physical line that it ends with, from 1."""
+        ended = self.block.ended
+        return self.before + (len(self.content.users) if ended is None else ended)
+
+    def line_of(self, row: int) -> int:
+        """Return the physical line, from 1, of one of its lines."""
+        return int(self.lines_of(np.array([row]))[0])
+
+    def lines_of(self, rows: Int64) -> Int64:
+        """Return the physical lines, from 1, of some of its lines."""
+        lines = self.block.lines
+        return self.before + 1 + (rows if lines is None else lines[rows])
+
+    def note_bytes(self, seen: Survey, findings: Findings) -> None:
+        """Note what its bytes are beside lines of text."""
+        findings.add("SUB010", seen.returns, [])
+        where = [Place(self.line_of(line), shown(what)) for line, what in seen.undecodable]
+        findings.add("SUB005", len(where), where)
+        lines = {
+            "SUB008": map(self.line_of, seen.nuls),
+            "SUB011": self.before + 1 + self.block.unclosed,
+            "SUB017": self.before + 1 + self.block.torn,
+        }
+        for code, numbers in lines.items():
+            odd = [Place(int(line), "") for line in numbers]
+            findings.add(code, len(odd), odd)
+
+    def places(self, examples: Int64) -> list[Place]:
+        """Return the places of examples, (n, 3): a line, its first byte, the byte behind the last.
+
+        What is not shown of a long one is not copied.
+        """
+        return [
+            Place(self.line_of(line), shown(text))
+            for line, text in zip(examples[:, 0].tolist(), self.texts(examples), strict=True)
+        ]
+
+    def places_of_items(self, examples: Int64) -> list[Place]:
+        """Return the same with the users of the lists."""
+        users = self.texts(self.content.spans(examples[:, 0], USER))
+        places = zip(self.places(examples), users, strict=True)
+        return [replace(place, user=shown(user)) for place, user in places]
+
+    def texts(self, examples: Int64) -> list[bytes]:
+        """Return what stands at examples, cut."""
+        return [
+            self.block.text(start, min(stop, start + MOST_BYTES))
+            for _, start, stop in examples.tolist()
+        ]
+
+
+def scan_file(
+    reader: Blocks,
+    form: Form,
+    expected: Expected,
+    findings: Findings,
+) -> Iterator[ScannedBlock]:
+    """Yield every block behind the header, scanned; its buffer is used again afterwards.
+
+    `findings` take what the bytes are beside lines of text.
+    """
+
+    def work(block: Block) -> tuple[Block, Scanned, Survey]:
+        return block, scan(block, form, expected), survey(block.buffer, block.size, block.end)
+
+    before = reader.header_lines
+    for block, content, seen in in_order(reader, work):
+        scanned = ScannedBlock(block, content, before)
+        scanned.note_bytes(seen, findings)
+        yield scanned
+        before = scanned.last

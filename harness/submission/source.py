@@ -32,14 +32,9 @@ if TYPE_CHECKING:
 class Source:
     """A submission that has been opened.
 
-    Attributes
-    ----------
-    places : mapping
-        The field of each wanted column that can be told.
-    between : int, optional
-        The byte between items, if not the format's.
-    line_of : callable, optional
-        Takes a row that was read and returns its line, both from 1; None: they are the same.
+    `places` has the field of each wanted column that can be told, `between` the byte between items,
+    if not the format's. `line_of` takes a row that was read and returns its line, both from 1;
+    without it they are the same.
     """
 
     head: Header
@@ -80,10 +75,7 @@ class Source:
 def source(path: Path | pl.DataFrame, against: Against, findings: Findings) -> Iterator[Source]:
     """Open a submission, a file or a frame; note what is wrong with its encoding and its header.
 
-    Raises
-    ------
-    Refused
-        It cannot be read.
+    Refused where it cannot be read.
     """
     if not isinstance(path, Path):
         yield of_frame(path.lazy(), against, findings)

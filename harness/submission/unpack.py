@@ -47,10 +47,7 @@ class Unpacked:
 def parquet(path: Path) -> Unpacked:
     """Return the rows of a file; hold the object as long as you read them.
 
-    Raises
-    ------
-    Refused
-        It is damaged, or unpacks to more than it may.
+    Refused where it is damaged, or unpacks to more than it may.
     """
     return _unpacked(*stamps([path])[0])
 

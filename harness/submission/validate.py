@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -20,7 +19,7 @@ from harness.submission.format import Format
 from harness.submission.gathered import Gathering, Summary
 from harness.submission.problems import Validation, problems
 from harness.submission.rules import OF_FAULT
-from harness.submission.scan_file import scan_file
+from harness.submission.scan import scan_file
 from harness.submission.source import Source, source
 
 if TYPE_CHECKING:
@@ -71,6 +70,7 @@ def examine(
     solution: Solution | None = None,
     *,
     places: int | None = None,
+    named: bool = False,
     strict: bool = False,
 ) -> Examined:
     """Return everything that is wrong with a submission, and the lists of the evaluated users.
@@ -82,17 +82,13 @@ def examine(
         Whose users and items are known to `against`.
     places : int, optional
         Positions of a list that are looked at; all there are by default.
+    named : bool
+        Whether the ids are kept of items that the solution does not have.
     strict : bool
         Whether warnings are errors.
     """
     took = stopwatch()
-    one_item, examined = order.row_an_item(path, against), None
-    if one_item is not None:
-        long = replace(against, long=True)
-        with suppress(order.SeveralItemsError):  # lists, then, of which some have one item
-            examined = _examined(path, long, solution, places, strict, one_item)
-    if examined is None:
-        examined = _examined(path, against, solution, places, strict)
+    examined = _examined(path, against, solution, places, named, strict)
     name, rows = printable(examined.validation.path.name), counted(examined.validation.rows, "row")
     _log.info("%s: checked %s, %s", name, rows, took())
     return examined
@@ -103,8 +99,8 @@ def _examined(
     against: Against,
     solution: Solution | None,
     places: int | None,
+    named: bool,
     strict: bool,
-    one_item: order.OneItemCheck | None = None,
 ) -> Examined:
     findings, wanted, summary, checked = Findings(), against.format, None, ""
     try:
@@ -121,9 +117,12 @@ def _examined(
                 findings.add(code, min(1, len(odd)), [Place(None, shown(value)) for value in odd])
             if opened.readable:
                 checked = _checked_as(wanted, against)
-                summary = _read(path, opened, against, solution, places, findings, one_item)
+                summary = _read(path, opened, against, solution, places, named, findings)
     except Refused as refused:
         findings.note(OF_FAULT[refused.fault], refused.value, refused.line)
+    if summary is not None and against.may_be_long and summary.may_be_long:
+        long = replace(against, long=True)
+        return _examined(path, long, solution, places, named, strict)
     if wanted is not None and summary is not None:
         _ask_order(path, wanted, against, findings)
         _refuse_models(path, wanted, against, findings)
@@ -252,15 +251,23 @@ def _read(
     against: Against,
     solution: Solution | None,
     places: int | None,
+    named: bool,
     findings: Findings,
-    one_item: order.OneItemCheck | None,
 ) -> Summary:
     """Return what a submission holds, and its lists where there is a solution."""
     size = path.stat().st_size if isinstance(path, Path) else 0
-    gathering = Gathering(against, opened.wanted, solution, findings, places, size)
-    refuse = (lambda block: None) if one_item is None else one_item.refuse_several
+    gathering = Gathering(
+        against,
+        opened.wanted,
+        opened.form,
+        solution,
+        findings,
+        places=places,
+        size=size,
+        named=named,
+    )
     last = opened.reader.header_lines
-    for scanned in scan_file(opened.reader, opened.form, gathering.expected, findings, refuse):
+    for scanned in scan_file(opened.reader, opened.form, gathering.expected, findings):
         gathering.take(scanned)
         last = scanned.last
     if opened.head.returns:

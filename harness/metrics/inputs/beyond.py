@@ -43,12 +43,8 @@ class ItemTables:
 class ItemCounts:
     """Training events that are counted already.
 
-    Attributes
-    ----------
-    items : polars.DataFrame
-        Columns item, count (events) and users (who have it), a row an item.
-    users : int
-        How many users have any.
+    `items` has columns item, count (events) and users (those who have it), a row an item; `users`
+    is how many users have any.
     """
 
     items: pl.DataFrame
@@ -58,16 +54,11 @@ class ItemCounts:
 def read(
     tables: ItemTables, coders: Coders, metrics: tuple[Metric, ...]
 ) -> tuple[Catalogue | None, dict[str, Overlap]]:
-    """Return what the metrics need to know of the items, None where they need nothing.
+    """Return what the metrics need to know of the items, if anything, and each table's overlap.
 
-    And, by table, whether its items are those of the lists and the truth.
-
-    Raises
-    ------
-    UsageError
-        Something that a metric needs was not given.
-    DataError
-        Missing columns or ids, ids of another kind than the truth's.
+    An overlap tells whether a table's items are those of the lists and the truth. UsageError where
+    something that a metric needs was not given; DataError over missing columns or ids, and ids of
+    another kind than the truth's.
     """
     needs = {metric.definition.needs: metric for metric in reversed(metrics)}
     for need, there in (

@@ -21,12 +21,8 @@ from harness.metrics.inputs.frame import Table
 class Overlap:
     """Whether the ids of one table are those of another; of parts of the users it adds up.
 
-    Attributes
-    ----------
-    known : int
-        Rows whose id the other table has.
-    here, there : list
-        The least id that the other table lacks, and the least of the other, if there is one.
+    `known` rows have an id that the other table has; `here` and `there` hold the least id that the
+    other lacks, and the least of the other, if there is one.
     """
 
     known: int
@@ -55,17 +51,9 @@ class Coder:
         return self._encoder.ids()
 
     def codes(self, ids: pl.Series, where: str) -> Int32:
-        """Return the code of every id (none missing).
+        """Return the code of every id (none missing); `where` says what holds them, for messages.
 
-        Parameters
-        ----------
-        where : str
-            What holds them, for the message: ``truth: column "user"``.
-
-        Raises
-        ------
-        DataError
-            Ids that are neither text nor whole numbers, or of another kind than those before.
+        DataError over ids that are neither text nor whole numbers, or of another kind than before.
         """
         if len(ids) == 0:
             return np.zeros(0, np.int32)
@@ -124,14 +112,8 @@ def _no_ids(ids: pl.Series, where: str) -> DataError:
 class Rows:
     """A table in codes: runs of items that belong to one user.
 
-    Attributes
-    ----------
-    user : int32 array
-        The user of every run: of every list, or of rows that stand together.
-    sizes : int64 array
-        How many items it has.
-    item : int32 array
-        The items of all runs, one after another.
+    `user` has the user of every run, of a list or of rows that stand together, and `sizes` how many
+    items it has; `item` has the items of all runs.
     """
 
     user: Int32
@@ -152,13 +134,7 @@ class Coders:
     items: Coder = field(default_factory=Coder)
 
     def read(self, table: Table) -> Rows:
-        """Return a table in codes.
-
-        Raises
-        ------
-        DataError
-            A missing id, a cell of another type than its column's, ids of several kinds.
-        """
+        """Return a table in codes; DataError over missing ids, and ids of several kinds."""
         with ThreadPoolExecutor(1) as thread:
             items = thread.submit(self._items, table)
             user = _coded(self.users, table, "user", table.parts("user"))

@@ -48,23 +48,13 @@ _PART = 1 << 18
 class Table:
     """Rows with a user and an item, or, if `wide`, a user and a list of items.
 
-    Attributes
-    ----------
-    role : str
-        What the table is, for messages: ``recommendations``, ``truth`` or ``train``.
-    names : mapping of ``user``, ``item`` and ``number`` to str
-        What the columns are called; without ``number`` there are no numbers.
-    meaning : str
-        What the numbers are: ``rank``, ``score`` or ``grade``.
-    frame : polars.DataFrame or narwhals.DataFrame, optional
-        What was given, if it was a frame; narwhals holds those of other libraries.
-    held : mapping of the same keys to lists
-        What a dict or lists held: the items of all lists one after another, and their numbers.
-    sizes : int64 array, optional
-        How long each list of `held` is.
-    place : callable, optional
-        Takes a row, from 0, and returns how messages name it; without it rows have no numbers, and
-        are named by their users.
+    `role` says in messages what it is: ``recommendations``, ``truth`` or ``train``. `names` has the
+    columns of ``user``, ``item`` and ``number``; without the last there are no numbers. `meaning`
+    says what these are: ``rank``, ``score`` or ``grade``.
+
+    `frame` is what was given, if it was one. Else `held` has the users, the items of all lists one
+    after another, and their numbers, and `sizes` how long each list is. `place` names a row, from
+    0, in messages; without it rows have no numbers, and are named by their users.
     """
 
     role: str
@@ -98,13 +88,7 @@ class Table:
         return user if self.place is None else f"{self.place(row)}{between}{user}"
 
     def column(self, name: str) -> pl.Series:
-        """Return a column, converted anew: nothing is held that is not looked at.
-
-        Raises
-        ------
-        DataError
-            A cell of another type than its column's.
-        """
+        """Return a column, converted anew: nothing is held that is not looked at."""
         row_of = partial(row_within, self.sizes if name == "item" else None)
         make = partial(numbers_of if name == "number" else ids_of, where=self.where(name))
         if self.frame is None:
@@ -136,13 +120,7 @@ class Table:
             yield part
 
     def lists(self) -> tuple[pl.Series, Int64]:
-        """Return the items of all lists one after another, and how long each list is.
-
-        Raises
-        ------
-        DataError
-            A cell that is no list, or holds items of several types.
-        """
+        """Return the items of all lists one after another, and how long each list is."""
         if self.frame is None or self.sizes is not None:
             return self.column("item"), np.asarray(self.sizes)
         column, where = self.frame.get_column(self.names["item"]), self.where("item")
@@ -206,23 +184,11 @@ def accept(
 ) -> Table:
     """Return a table of what a person gave.
 
-    Parameters
-    ----------
-    role : str
-        What it is, for messages.
-    user, item : str
-        Column names, where columns have names.
-    numbers : mapping of meaning to column name or None
-        ``rank``, ``score`` or ``grade``; where none is named, a column of that very name is taken.
-    prefix : str
-        Of the parameters that name its user and item, for messages.
-    named : bool
-        Whether a person has named the column of items; else it may be the only one that has lists.
-
-    Raises
-    ------
-    DataError, UsageError
-        A form that is not known, a missing column, something that is no list among lists.
+    `numbers` has the columns of ``rank``, ``score`` or ``grade``; where none is named, a column of
+    that very name is taken. `prefix` is that of the parameters that name user and item, for
+    messages. Unless a person has `named` the column of items, it may be the only one that has
+    lists. DataError or UsageError over a form that is not known, a missing column, and what is no
+    list among lists.
     """
     for parameter, name in {f"{prefix}user": user, f"{prefix}item": item, **numbers}.items():
         if not isinstance(name == "", (bool, np.bool_)):  # a column is compared cell by cell
@@ -244,15 +210,8 @@ def accept(
 def frame_of(data: Any, role: str, *, forms: str = _FORMS) -> Frame:
     """Return a frame of Polars as it is, and any other as narwhals holds it.
 
-    Parameters
-    ----------
-    role, forms : str
-        What it is, and what it may be, for messages.
-
-    Raises
-    ------
-    UsageError, DataError
-        Something that is no frame, or a frame with two columns of one name.
+    `role` and `forms` say in messages what it is and may be. UsageError over what is no frame,
+    DataError over two columns of one name.
     """
     if isinstance(data, pl.DataFrame):
         return data
@@ -421,19 +380,7 @@ def _of_array(lists: np.ndarray[Any, Any], role: str) -> Table:
 
 
 def as_polars(data: Any, role: str) -> pl.DataFrame:
-    """Return a frame with columns of text, numbers or lists of text.
-
-    Parameters
-    ----------
-    data : pandas, Polars or Arrow frame
-    role : str
-        What it is, for messages.
-
-    Raises
-    ------
-    UsageError, DataError
-        Something that is no frame, or a frame with two columns of one name.
-    """
+    """Return any frame with columns of text, numbers or lists of text; errors as of `frame_of`."""
     frame = frame_of(data, role, forms=_FRAMES)
     require_names(frame.columns, role)
     return pl.DataFrame({name: _readable(frame.get_column(name)) for name in frame.columns})

@@ -9,6 +9,7 @@ import polars as pl
 
 from harness.core.arrays import Int32, Int64, Ragged, places
 from harness.core.errors import DataError
+from harness.core.triples import counted, lists_of
 from harness.metrics import Judgments
 from harness.metrics.inputs.cells import number_text, shown
 from harness.metrics.inputs.codes import Coders, Overlap, Rows, grades_of, ranks_of, scores_of
@@ -18,24 +19,12 @@ MOST_CELLS = 1 << 28
 """More places than this (1 GiB) come from a rank that is a mistake, or from one endless list."""
 
 
-_PART = 1 << 18
-"""Items that are put in their places at a time."""
-
-
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Everyone's list.
+    """Everyone's list: `items`, codes, (users of the truth, K), best first, −1 = empty.
 
-    Attributes
-    ----------
-    items : int32 array, (n users of the truth, K)
-        Item codes, best first, −1 = empty.
-    order : str
-        What the order comes from.
-    rows_outside, users_outside : int
-        Rows (or lists) of users that the truth does not have, and how many such users there are.
-    user_overlap, item_overlap : Overlap
-        Whether users and items are those of the truth.
+    `order` says what orders them. Users outside, and their rows (or lists), are not in the truth;
+    the overlaps tell whether users and items are those of the truth.
     """
 
     items: Int32
@@ -47,24 +36,31 @@ class Lists:
 
 
 def read_lists(table: Table, coders: Coders, longest: int | None) -> Lists:
-    """Return everyone's list; whoever is coded by now is known, all others are outside.
+    """Return everyone's list, down to `longest`; whoever is coded by now is known.
 
-    Parameters
-    ----------
-    longest : int or None
-        Places that are looked at; None for all there are.
-
-    Raises
-    ------
-    DataError
-        Ids that are missing or of another kind than the truth's, a user with two lists, ranks
-        that are not whole numbers from 1 or stand twice, scores that are no numbers.
+    DataError over ids, ranks or scores that cannot be used, and a user with two lists.
     """
     n, n_items = len(coders.users), len(coders.items)
     rows = coders.read(table)
     outside = rows.user >= n
+    user, item, rank = _ranked(table, rows, coders, n)
+    last = int(np.max(rank, where=user < n, initial=1))
+    width = last if longest is None else min(last, longest)
+    if n * width > MOST_CELLS:
+        raise DataError(
+            f"{table.role}: {n:,} users with lists of {width:,} places do not fit in memory; "
+            "check for a rank that is far too high, or give every metric a cut-off"
+        )
+    lists = lists_of(user, item, rank, n, width)
+    if table.meaning == "rank":
+        seen = (user < n) & (rank <= width)
+        if np.count_nonzero(lists >= 0) < np.count_nonzero(seen):
+            cells = pl.DataFrame({"user": user, "rank": rank}).with_row_index("row").filter(seen)
+            again = cells.filter(~pl.struct("user", "rank").is_first_distinct()).row(0, named=True)
+            what = f"has rank {again['rank']} twice; give each rank to one item"
+            raise _fault(table, again["row"], what)
     return Lists(
-        items=_matrix(table, _ranked(table, rows, coders, n), n, longest),
+        items=lists,
         order=_order(table),
         rows_outside=int(np.count_nonzero(outside) if table.wide else rows.sizes[outside].sum()),
         users_outside=len(coders.users) - n,
@@ -82,63 +78,27 @@ def _order(table: Table) -> str:
     return "lists in their own order" if table.wide else "rows in their own order"
 
 
-def _ranked(table: Table, rows: Rows, coders: Coders, n: int) -> pl.DataFrame:
+def _ranked(table: Table, rows: Rows, coders: Coders, n: int) -> tuple[Int32, Int32, Int64]:
     """Return the user, the item and the rank, from 1, of every item."""
-    cells = pl.DataFrame({"user": rows.users, "item": rows.item})
     if table.meaning == "rank":
-        return cells.insert_column(2, pl.Series("rank", ranks_of(table)))
+        return rows.users, rows.item, ranks_of(table)
+    cells = pl.DataFrame({"user": rows.users, "item": rows.item})
     if table.meaning == "score":
         id = pl.Series("id", id_order(coders.items.ids)[rows.item])
-        return _sorted(cells.hstack([scores_of(table).alias("score") + 0, id]), n)  # -0.0 is 0.0
-    users = pl.Series(rows.user)
-    again = users.is_duplicated() & (users < n)
-    if table.wide and again.any():
-        row = int((again & ~users.is_first_distinct()).arg_true()[0])
-        raise _fault(table, row, "has two lists; give each user one")
-    if again.any():
-        return _sorted(cells, n)
-    return cells.insert_column(2, _counted(rows.sizes))
-
-
-def _sorted(cells: pl.DataFrame, n: int) -> pl.DataFrame:
-    """Return the items of the first `n` users by score, where there are any, or as they stand."""
+        cells = cells.hstack([scores_of(table).alias("score") + 0, id])  # -0.0 is 0.0
+    else:
+        users = pl.Series(rows.user)
+        again = users.is_duplicated() & (users < n)
+        if table.wide and again.any():
+            row = int((again & ~users.is_first_distinct()).arg_true()[0])
+            raise _fault(table, row, "has two lists; give each user one")
+        if not again.any():
+            return rows.users, rows.item, counted(rows.sizes)
     by = [name for name in ("user", "score", "id") if name in cells.columns]
     down = [name == "score" for name in by]
     cells = cells.filter(cells["user"] < n).sort(by, descending=down, maintain_order=True)
     sizes = cells["user"].rle().struct.field("len").cast(pl.Int64).to_numpy()
-    return cells.select("user", "item").insert_column(2, _counted(sizes))
-
-
-def _counted(sizes: Int64) -> pl.Series:
-    """Return 1, 2, 3 … for every run of these sizes."""
-    before = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return pl.Series("rank", np.arange(1, len(before) + 1) - before)
-
-
-def _matrix(table: Table, cells: pl.DataFrame, n: int, longest: int | None) -> Int32:
-    """Return the items of the first `n` users at their ranks, as many as anyone looks at."""
-    ranks = (part["rank"].filter(part["user"] < n).max() for part in cells.iter_slices(_PART))
-    last = max((rank for rank in ranks if isinstance(rank, int)), default=1)
-    width = last if longest is None else min(last, longest)
-    if n * width > MOST_CELLS:
-        raise DataError(
-            f"{table.role}: {n:,} users with lists of {width:,} places do not fit in memory; "
-            "check for a rank that is far too high, or give every metric a cut-off"
-        )
-    lists, put = np.full(n * width, -1, np.int32), 0
-    for part in cells.iter_slices(_PART):
-        seen = (part["user"] < n) & (part["rank"] <= width)
-        user, item, rank = part.filter(seen).get_columns()
-        lists[(user.cast(pl.Int64) * width + rank - 1).to_numpy()] = item
-        put += len(item)
-    if np.count_nonzero(lists >= 0) < put:
-        seen = (cells["user"] < n) & (cells["rank"] <= width)
-        again = ~pl.struct("user", "rank").is_first_distinct()
-        rank, row = (
-            cells.with_row_index("row").filter(seen).filter(again).select("rank", "row").row(0)
-        )
-        raise _fault(table, row, f"has rank {rank} twice; give each rank to one item")
-    return lists.reshape(n, width)
+    return cells["user"].to_numpy(), cells["item"].to_numpy(), counted(sizes)
 
 
 def id_order(ids: pl.Series) -> Int32:
@@ -151,20 +111,10 @@ def _fault(table: Table, row: int, what: str) -> DataError:
 
 
 def read_truth(table: Table, coders: Coders) -> tuple[Judgments, int]:
-    """Return the true items of every user, with grades where the table has any.
+    """Return the true items of every user, with grades if there are any, and how many stood again.
 
-    An item that stands twice counts once; items of grade 0 are no true items.
-
-    Returns
-    -------
-    Judgments, int
-        And how many (user, item) pairs stood once more.
-
-    Raises
-    ------
-    DataError
-        Ids that are missing or of several kinds, grades that are no numbers from 0, an
-        item with two different grades.
+    An item that stands twice counts once; items of grade 0 are no true items. DataError over ids or
+    grades that cannot be used, and an item with two different grades.
     """
     rows = coders.read(table)
     graded = "number" in table.names

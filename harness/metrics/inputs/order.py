@@ -24,13 +24,7 @@ _NAMED = 5
 
 
 def check_order(table: Table) -> None:
-    """Refuse, or warn of, numbers that nobody named in a long frame whose rows count as they stand.
-
-    Raises
-    ------
-    UsageError
-        A column of numbers that `order_of` takes for ranks or scores.
-    """
+    """Refuse, or warn of, numbers that nobody named in a long frame whose row order counts."""
     if table.frame is None or table.wide or "number" in table.names:
         return
     further = [name for name in table.frame.columns if name not in table.names.values()]
@@ -106,13 +100,7 @@ def _called(frame: Frame, table: Table, roles: Sequence[str]) -> list[str]:
 
 
 def check_grades(table: Table) -> None:
-    """Refuse numbers of a truth that may be grades, and that nobody named.
-
-    Raises
-    ------
-    UsageError
-        A further column as `doubtful_grade` tells it.
-    """
+    """Refuse numbers of a truth that may be grades (`doubtful_grade`), and that nobody named."""
     if table.frame is None or table.wide or "number" in table.names:
         return
     used = table.names.values()
@@ -135,15 +123,9 @@ def check_grades(table: Table) -> None:
 def doubtful_grade(column: pl.Series, *, flags: bool = True) -> float | None:
     """Return the lowest number of a truth's column, if it may say that an item is not relevant.
 
-    That is 0 or less in a column that is called as one of grades is, or that holds 0 and 1 alone.
+    That is 0 or less in a column that is called as one of grades is, or, if `flags`, that holds 0
+    and 1 alone.
 
-    Parameters
-    ----------
-    flags : bool
-        Whether 0 and 1 alone tell, whatever the column is called.
-
-    Examples
-    --------
     >>> doubtful_grade(pl.Series("quantity", [1, -2])), doubtful_grade(pl.Series("price", [0, 5]))
     (-2.0, None)
     """

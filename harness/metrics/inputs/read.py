@@ -39,18 +39,9 @@ USER, ITEM = "user", "item"
 class Texts:
     """How many ids of one side look like whole lists written as text; of parts it adds up.
 
-    Attributes
-    ----------
-    further_rows : int
-        Rows beside the first of each user.
-    ids : int
-        Ids that the other side lacks.
-    of_words, of_ids : int
-        Ids of several words, and those with a word that is an id itself.
-    bracketed : int
-        Ids that begin with a bracket.
-    examples : list
-        The least one of these, if there is any.
+    `further_rows` are rows beside the first of each user, `ids` those that the other side lacks:
+    `of_words` of them have several words, `of_ids` a word that is an id itself, and `bracketed`
+    begin with a bracket. `examples` has the least one of these, if there is any.
     """
 
     further_rows: int = 0
@@ -65,18 +56,9 @@ class Texts:
 class Seen:
     """What is counted of lists and truth; of parts of the users it adds up, as `Sums`.
 
-    Attributes
-    ----------
-    users, users_with_list : int
-        Users of the truth, and how many of them have a list.
-    users_outside, rows_outside : int
-        Users that the truth does not have, and their rows.
-    true_items_repeated : int
-        Pairs of a user and a true item that stand once more.
-    overlaps : mapping of str to Overlap
-        Of ``users`` and ``items`` of the lists with the truth, and of the items of train,
-        candidates and attributes with both.
-    texts : mapping of role to Texts
+    `users` are those of the truth. Users outside are not in it. `true_items_repeated` are pairs of
+    a user and a true item that stand once more. `overlaps` are those of ``users`` and ``items`` of
+    the lists with the truth, and of the items of train, candidates and attributes with both.
     """
 
     users: int
@@ -99,14 +81,9 @@ class Seen:
 class Rows:
     """The rows of lists and truth in arrays, and what was seen of them.
 
-    Attributes
-    ----------
-    users, items : polars.Series
-        Ids of the truth's users, and of all items, by code.
-    true_items, listed_items : int
-        How many of the items, the first ones, are in the truth, and in the truth or the lists.
-    no_candidates : polars.Series, optional
-        Ids of listed items that are no candidates, where metrics ask for these.
+    `users` and `items` are the ids of the truth's users, and of all items, by code; the first
+    `true_items` of these are in the truth, the first `listed_items` in the truth or the lists.
+    `no_candidates` are listed items that are no candidates, where metrics ask for these.
     """
 
     users: pl.Series
@@ -166,15 +143,9 @@ def read_both(
 ) -> Rows:
     """Return what was given as arrays; warn of rows that are left out.
 
-    Parameters
-    ----------
-    whole : bool
-        Whether lists are read to their ends, beyond what the metrics look at.
-
-    Raises
-    ------
-    DataError, UsageError
-        Anything that cannot be used, or lists and truth that do not speak of the same ids.
+    If `whole`, lists are read to their ends, beyond what the metrics look at. DataError or
+    UsageError over anything that cannot be used, or lists and truth that do not speak of the same
+    ids.
     """
     orders = _orders(recommendations, rank, score)
     if isinstance(truth, _PLAIN):
@@ -215,13 +186,7 @@ def read_rows(
     tables: ItemTables,
     whole: bool = False,
 ) -> Rows:
-    """Return the rows of all users, or of some users, in arrays.
-
-    Raises
-    ------
-    DataError, UsageError
-        Ids, ranks, scores or grades that cannot be used, or what metrics need and lack.
-    """
+    """Return the rows of all users, or of some users, in arrays; errors as of `read_both`."""
     from harness.metrics.inputs import beyond  # it takes SciPy, which lists and truth do without
 
     coders = Coders()
@@ -349,14 +314,8 @@ _WORDS = r"[^\s,;|\[\]'\"]+"
 def texts_of(table: Table, users: int, ids: pl.Series, every: pl.Series) -> Texts:
     """Count ids that look like lists written as text, where the column can hold any.
 
-    Parameters
-    ----------
-    users : int
-        How many users the table has.
-    ids : polars.Series
-        The ids of this side, or those that the other has not.
-    every : polars.Series
-        The ids of both sides.
+    `users` is how many the table has; `ids` are those of this side that the other has not (of the
+    truth, all), and `every` those of both.
     """
     if table.frame is None or table.wide or "number" in table.names or every.dtype != pl.String:
         return Texts()

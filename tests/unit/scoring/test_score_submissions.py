@@ -1,4 +1,4 @@
-"""A submission is validated and scored; the quick reader and the general one give the same."""
+"""A submission is validated and scored; the quick reader and the explained one give the same."""
 
 from pathlib import Path
 
@@ -52,10 +52,10 @@ LISTS = st.dictionaries(
     max_examples=settings.default.max_examples // 2,  # a tenth of a second each
 )
 @given(lists=LISTS, data=st.data())
-def test_every_shape_and_reader_gives_the_same_scores(
+def test_every_shape_gives_the_same_scores(
     solution: Path, lists: dict[str, list[str]], data: st.DataObject
 ) -> None:
-    """Wide by the quick reader, quoted or not; long by rank; and wide by the general reader."""
+    """Wide, quoted or not; long by rank; and the lists that are explained."""
     known = set(lists) - {"zed"}
     assume(known)
     quote = data.draw(st.sampled_from(["", '"']))
@@ -64,10 +64,10 @@ def test_every_shape_and_reader_gives_the_same_scores(
     )
     rows = [f"{user},{item},{rank}\n" for user in lists for rank, item in enumerate(lists[user], 1)]
     long = "user,item,rank\n" + "".join(data.draw(st.permutations(rows)))
-    path = small.write(solution.parent, {"general.csv": wide}) / "general.csv"
+    path = small.write(solution.parent, {"wide.csv": wide}) / "wide.csv"
     _, submitted = lists_on_terms(path, Terms({"solution": solution}))
-    general = score_lists(submitted, METRICS, 3, conventions=True)
+    explained = score_lists(submitted, METRICS, 3, conventions=True)
     for content in (wide, long) if any(lists[user] for user in known) else (wide,):
         result = scored(solution, content, force=True)
-        assert result.metrics == general.metrics
-        assert result.leaderboards == general.leaderboards
+        assert result.metrics == explained.metrics
+        assert result.leaderboards == explained.leaderboards

@@ -13,7 +13,7 @@ from harness.core.errors import DataError
 from harness.metrics import Metric, parse
 from harness.metrics.scores import mean, user_scores
 from harness.protocol.task import make_task
-from harness.scoring.submissions import SubmittedLists, lists_on_terms
+from harness.scoring.submissions import SubmissionError, SubmittedLists, lists_on_terms
 from harness.scoring.terms import Terms
 
 Table = str | pl.DataFrame
@@ -54,8 +54,8 @@ def test_a_solution_says_who_counts(tmp_path: Path) -> None:
     assert boards == {"Public": [True, False, False], "Private": [False, True, True]}
     assert submitted.left_out == {
         "users_without_list": 1,
-        "users_outside": 1,
-        "rows_outside": 1,
+        "users_outside": 2,
+        "rows_outside": 2,
         "users_ignored": 1,
         "users_without_items": 0,
         "true_items_repeated": 0,
@@ -103,7 +103,6 @@ NOBODY = "none of the users is in the truth: 'zed' here, 'ann' there"
     [
         (GOOD, "user,items,Usage\nann,a,Ignored\n", ["solution.csv", "Ignored"]),
         (GOOD, "user,items\n", ["solution.csv", NO_ROWS]),
-        ("user,items\n", GOOD, ["lists.csv", NO_ROWS]),
         ("user,items\nzed,a\n", GOOD, ["lists.csv", NOBODY]),
         (NUMBERS, "user,items\n01,8\n", ["lists.parquet", "01"]),
     ],
@@ -118,7 +117,7 @@ def test_files_by_which_nobody_is_scored_are_refused(
 def test_things_that_are_no_file(tmp_path: Path) -> None:
     terms = Terms({"solution": written(tmp_path, "solution", GOOD)})
     os.mkfifo(tmp_path / "pipe.csv")
-    with refusal(DataError, "pipe.csv", "a pipe or a device; write it to a file first"):
+    with refusal(SubmissionError, "pipe.csv", "a pipe or a device; write it to a file first"):
         lists_on_terms(tmp_path / "pipe.csv", terms)
 
 

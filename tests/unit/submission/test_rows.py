@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from checking import LONG, ROWS, against, brief, by_solution, checked, codes, findings
@@ -51,9 +52,8 @@ def lists(path: Path) -> Examined:
     return by_solution(path, "user,items\nann,a b\nbob,c\n")
 
 
-def positions(path: Path) -> list[list[int]] | None:
-    found = lists(path).lists
-    return None if found is None else found.tolist()
+def positions(path: Path) -> list[list[int]]:
+    return np.asarray(lists(path).lists).tolist()
 
 
 @pytest.fixture
@@ -74,10 +74,10 @@ def table(tmp_path: Path) -> Path:
         # A rank is a place; the order of rows counts where nothing else says it.
         ("user,item,rank\nann,b,3\nann,a,1\n", [[0, -1, 1], [-1, -1, -1]]),
         ('user,item\n"ann",b\nbob,c\nann,"a"\n', [[1, 0], [2, -1]]),
-        ("user,item,score\nann,b,1\nann,a,1\n", None),  # ties are left to the ids
+        ("user,item,score\nann,b,1\nann,a,1\n", [[0, 1], [-1, -1]]),  # ties go by the ids
     ],
 )
-def test_what_orders_a_list(path: Path, content: str, expected: list[list[int]] | None) -> None:
+def test_what_orders_a_list(path: Path, content: str, expected: list[list[int]]) -> None:
     """The places of the items of ann's list and bob's; -1 where there is none."""
     path.write_text(content)
     assert positions(path) == expected

@@ -2,34 +2,48 @@
 
 import gzip
 import zipfile
-from contextlib import nullcontext
-from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from conftest import refusal
 
+from harness.core.arrays import Ragged
 from harness.core.errors import DataError, HarnessError
-from harness.metrics.inputs.codes import Coders
-from harness.metrics.inputs.lists import read_lists
-from harness.submission.expected import of_tables
-from harness.submission.format import Named, Separators
-from harness.submission.order import refuse_unsaid
-from harness.submission.read import File, read
+from harness.delimited import blocks
+from harness.metrics import Judgments
+from harness.protocol.truth import Solution
+from harness.submission.expected import Against, of_tables
+from harness.submission.format import Named, Separators, TrueColumns
+from harness.submission.keys import learnt
+from harness.submission.solution import of_file, read
+from harness.submission.validate import examine
 
 LONG = "user,item\nann,a\nann,b\nbob,c\n"
 WIDE = "user,items\nann,a b\nbob,c\n"
 LISTS = {"ann": ["a", "b"], "bob": ["c"]}
 
 
-def lists_of(file: File) -> dict[str, list[str]]:
-    """Return everyone's list as the scorer reads it."""
-    coders = Coders()
-    coders.users.codes(file.frame[file.table.names["user"]].unique(maintain_order=True), "users")
-    lists = read_lists(file.table, coders, None).items.tolist()
-    users, items = coders.users.ids.to_list(), coders.items.ids.to_list()
-    return {u: [items[i] for i in row if i >= 0] for u, row in zip(users, lists, strict=True)}
+def solution_of(users: tuple[str, ...], items: tuple[str, ...] = ()) -> Solution:
+    """Return a solution in which nothing is true."""
+    none = Ragged(np.zeros(len(users) + 1, np.int64), np.zeros(0, np.int32))
+    ids = pl.Series(items, dtype=pl.String)
+    return Solution(users=pl.Series(users), items=ids, judgments=Judgments(none, none.sizes))
+
+
+def lists_of(
+    source: Path | pl.DataFrame, users: tuple[str, ...] = ("ann", "bob"), **names: str
+) -> dict[str, list[str]]:
+    """Return everyone's list, of items that nobody knows."""
+    solution = solution_of(users)
+    against = Against(named=Named(**names)).scored_by(solution)
+    examined = examine(source, against, solution, named=True)
+    assert examined.summary is not None
+    assert examined.lists is not None, examined.validation
+    items = examined.summary.names
+    rows = zip(users, examined.lists.tolist(), strict=True)
+    return {user: [items[i] for i in row if i >= 0] for user, row in rows}
 
 
 @pytest.fixture
@@ -37,28 +51,19 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "lists.csv"
 
 
-def read_text(path: Path, text: str, **names: str) -> dict[str, list[str]]:
+def write(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8", newline="")
-    return lists_of(read(path, Named(**names)))
-
-
-def refused(path: Path, *named: str, **names: str) -> None:
-    """Check that a file is refused in one line that holds every word, its name first."""
-    with pytest.raises(HarnessError) as refusal:
-        lists_of(read(path, Named(**names)))
-    text = str(refusal.value)
-    assert text.startswith(str(path))
-    assert "\n" not in text or "the folder" in text
-    text = text.replace(str(path.parent), "")  # which is named after the test
-    assert [word for word in named if word not in text] == [], text
+    return path
 
 
 FORMS = {
     "wide": WIDE,
+    "long": LONG,
     "Kaggle's names": "customer_id,prediction\nann,a b\nbob,c\n",
     "long under any names": "who,what\nann,a\nann,b\nbob,c\n",
     "ranks": "user,item,rank\nann,b,2\nbob,c,1\nann,a,1\n",
     "scores": "user,item,score\nann,b,0.5\nbob,c,-1e-3\nann,a,12\n",
+    "ties by id": "user,item,score\nbob,c,1\nann,b,0.5\nann,a,0.50\n",
     "spaces around numbers": "user,item,rank\nann,b, 2\nbob,c,1 \nann,a, 1.0\n",
     "columns in another order": "item,note,rank,user\nb,x,2,ann\na,y,1,ann\nc,z,1,bob\n",
     "CRLF": LONG.replace("\n", "\r\n"),
@@ -66,13 +71,31 @@ FORMS = {
     "a byte order mark": "\ufeff" + WIDE,
     "quoted fields": '"user","items"\n"ann","a b"\n"bob","c"\n',
     "an object of scores": '{"ann": {"b": 0.5, "a": 12}, "bob": {"c": -1e-3}}',
-    "many spaces": "user,items\nann,  a   b \nbob,c\t\n",
+    "many spaces": "user,items\nann,  a   b \nbob,c \n",
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_one_set_of_lists_in_many_forms(path: Path, form: str) -> None:
-    assert read_text(path, FORMS[form]) == LISTS
+def test_one_set_of_lists_in_many_forms(
+    path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """In one block, and in a block for each line or two."""
+    assert lists_of(write(path, FORMS[form])) == LISTS
+    monkeypatch.setattr(blocks, "SIZE", 16)
+    assert lists_of(path) == LISTS
+
+
+@pytest.mark.parametrize(
+    "text", ["user,items\nann,b a q b\n", "user,item\nann,b\nann,a\nann,q\nann,b\n"]
+)
+def test_items_that_the_solution_lacks_are_numbered_behind_its_own(path: Path, text: str) -> None:
+    """Those of the table of items, too."""
+    solution = solution_of(("ann",), ("a",))
+    against = Against(items=learnt(["z", "a", "b"])).scored_by(solution)
+    examined = examine(write(path, text), against, solution, named=True)
+    assert examined.summary is not None
+    assert np.asarray(examined.lists).tolist() == [[1, 0, 2, 1]]
+    assert examined.summary.names == ["b", "q"]
 
 
 @pytest.mark.parametrize(
@@ -84,28 +107,27 @@ def test_one_set_of_lists_in_many_forms(path: Path, form: str) -> None:
          {"007": ["0706016001", "08"], "08": ["1e3"]}),
         ('user,items\nann,a\nbob,""\ncid," "\n', {"ann": ["a"], "bob": [], "cid": []}),
         ('user,items\n"x, y","a ""b"" c,d"\nbob,"e\nf"\n',
-         {"x, y": ["a", '"b"', "c,d"], "bob": ["e", "f"]}),
+         {"x, y": ["a", '"b"', "c,d"], "bob": ["e\nf"]}),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_file(path: Path, text: str, expected: dict[str, list[str]]) -> None:
-    assert read_text(path, text) == expected
+    assert lists_of(write(path, text), tuple(expected)) == expected
 
 
 def test_named_columns_count_before_those_that_are_found(path: Path) -> None:
-    text = "user,item,rank,score,who,what,place,worth\nx,y,1,1,ann,b,2,9\nx,z,2,2,ann,a,1,8\n"
+    write(path, "user,item,rank,score,who,what,place,worth\nx,y,1,1,ann,b,2,9\nx,z,2,2,ann,a,1,8\n")
     names = {"user": "who", "item": "what"}
-    assert read_text(path, text, **names, rank="place") == {"ann": ["a", "b"]}
-    assert read_text(path, text, **names, score="worth") == {"ann": ["b", "a"]}
-    assert read_text(path, text, **names) == {"ann": ["b", "a"]}  # by rank
+    for order, expected in (("rank", "place"), ["a", "b"]), (("score", "worth"), ["b", "a"]):
+        assert lists_of(path, ("ann",), **names, **dict([order])) == {"ann": expected}
+    assert lists_of(path, ("ann",), **names) == {"ann": ["b", "a"]}  # by rank
 
 
 def test_a_packed_file(tmp_path: Path) -> None:
-    """It is read by its plain name too."""
     (tmp_path / "lists.csv.gz").write_bytes(gzip.compress(WIDE.encode()))
     with zipfile.ZipFile(tmp_path / "other.csv.zip", "w") as archive:
         archive.writestr("inside.csv", WIDE)
-    for name in ("lists.csv.gz", "lists.csv", "other.csv.zip", "other.csv"):
-        assert lists_of(read(tmp_path / name)) == LISTS
+    for name in ("lists.csv.gz", "other.csv.zip"):
+        assert lists_of(tmp_path / name) == LISTS
 
 
 def test_parquet(tmp_path: Path) -> None:
@@ -113,20 +135,21 @@ def test_parquet(tmp_path: Path) -> None:
     file = tmp_path / "lists.parquet"
     for column in ("items", "item", "prediction"):
         pl.DataFrame({"user": ["ann", "bob"], column: [["a", "b"], ["c"]]}).write_parquet(file)
-        assert lists_of(read(file)) == LISTS
+        assert lists_of(file) == LISTS
     pl.DataFrame({"user": ["ann", "bob", "cid"], "item": [["a"], [], None]}).write_parquet(file)
-    assert lists_of(read(file)) == {"ann": ["a"], "bob": [], "cid": []}
+    assert lists_of(file, ("ann", "bob", "cid")) == {"ann": ["a"], "bob": [], "cid": []}
     for text in (LONG, WIDE, FORMS["ranks"], FORMS["scores"]):
         pl.read_csv(text.encode()).write_parquet(file)
-        assert lists_of(read(file)) == LISTS
+        assert lists_of(file) == LISTS
 
 
-def test_a_folder_of_parts_is_one_table(tmp_path: Path) -> None:
+def test_a_folder_of_parts_is_one_solution(tmp_path: Path) -> None:
     (tmp_path / "part-1.csv").write_text("user,item\nann,a\nann,b\n")
     (tmp_path / "part-2.csv").write_text("user,item\nbob,c\n")
-    assert lists_of(read(tmp_path)) == LISTS
+    assert of_file(tmp_path).items.to_list() == ["a", "b", "c"]
     (tmp_path / "part-2.csv").write_text("user,item,rank\nbob,c,1\n")
-    refused(tmp_path, "part-2.csv", "its columns are user, item, rank; the files before it")
+    with refusal(DataError, "part-2.csv", "columns are user, item, rank; the files before it"):
+        of_file(tmp_path)
 
 
 REFUSED: list[tuple[str, list[str]]] = [
@@ -135,22 +158,24 @@ REFUSED: list[tuple[str, list[str]]] = [
     (WIDE.replace(",", ";"),
      ['one column, "user;items"', "the separator seems to be ';': save it with commas"]),
     ("user,items\nann,a b\nbob,c,d\n", ["line 3 has 3 fields, expected 2 (user, items)"]),
-    ("who,Usage\nann,Public\n", ['no column "items"', "--item-column"]),
+    ("who,Usage\nann,Public\n", ['no column "items"', "--truth-item-column"]),
     ('user,item\nann,a\nann,""\nbob,c\n', ['column "item"', "line 3", "the id is missing"]),
-    *((f"user,item,{column}\nann,a,1\nann,b,first\n",
-       [f'column "{column}"', "line 3", '"first"', "a number; write one, or drop the row"])
-      for column in ("rank", "score")),
-    ("user,item,rank\nann,a b,1\nbob,c,1\n", ['"rank" has one value per row', "drop it"]),
+    ("user,item,grade\nann,a,1\nann,b,first\n",
+     ['column "grade"', "line 3", '"first"', "a number; write one, or drop the row"]),
+    ("user,item,grade\nann,a b,1\nbob,c,1\n", ['"grade" has one value per row', "drop it"]),
     ("user,items\nann,a\nzoé,b\n", ["line 3 is not UTF-8 text", "save the file as UTF-8"]),
     # Read as rows, a b would be one item that never hits, and everyone would score 0.
     ("customer_id,prediction\nann,a b\nbob,c d\nann,e f\n", ["ann", "customer_id"]),
+    ('user,item,"no\nte"\n"an\nn",a,\n,b,\n',
+     ["line 5: the id is missing; drop such rows, or give them an id"]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "words"), REFUSED)
-def test_what_is_no_table_of_lists_is_refused(path: Path, text: str, words: list[str]) -> None:
+def test_what_is_no_table_of_true_items_is_refused(path: Path, text: str, words: list[str]) -> None:
     path.write_text(text, encoding="latin-1")
-    refused(path, *words)
+    with refusal(HarnessError, str(path), *words):
+        of_file(path)
 
 
 def test_a_sample_or_items_without_a_header(tmp_path: Path) -> None:
@@ -164,44 +189,24 @@ def test_a_sample_or_items_without_a_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("votes", "numbers"),
-    [([1, 2], True), (["1", "2.5"], True), (["x", "y"], False), ([timedelta(1)] * 2, False)],
-)
-def test_a_column_of_numbers_is_asked_about(votes: list[object], numbers: bool) -> None:
-    """It may order rows."""
-    file = read(pl.DataFrame({"user": ["ann"] * 2, "item": ["a", "b"], "votes": votes}))
-    asked = refusal(DataError, 'the column "votes" has numbers', "--score-column votes")
-    with asked if numbers else nullcontext():
-        refuse_unsaid(file, None)
-    refuse_unsaid(file, Named(row_order=True))
-
-
-def test_a_row_of_text_is_named_by_its_line(path: Path) -> None:
-    path.write_text('user,item,"no\nte"\n"an\nn",a,\n,b,\n')
-    refused(path, "line 5: the id is missing; drop such rows, or give them an id")
-    pl.DataFrame({"user": ["ann", None], "item": ["a", "b"]}).write_parquet(path)
-    refused(path, "row 1 (the first is 0): the id is missing")
-
-
-@pytest.mark.parametrize(
-    ("names", "words"),
+    ("columns", "words"),
     [
-        *(({name: "user_"}, ['no column "user_"', 'did you mean "user"', name])
-          for name in ("user", "item", "rank", "score")),
-        ({"rank": "rank", "score": "score"}, ["rank or score, not both"]),
+        (TrueColumns(user="user_"), ['no column "user_"', 'did you mean "user"', "truth-user"]),
+        (TrueColumns(item="item_"), ['no column "item_"', "--truth-item-column"]),
+        (TrueColumns(grade="grad"), ['no column "grad"', 'did you mean "grade"']),
     ],
-)  # fmt: skip
-def test_columns_that_are_named_wrong(path: Path, names: dict[str, str], words: list[str]) -> None:
-    path.write_text("user,item,rank,score\nann,a,1,1\n")
-    refused(path, *words, **names)
+)
+def test_columns_that_are_named_wrong(path: Path, columns: TrueColumns, words: list[str]) -> None:
+    path.write_text("user,item,grade\nann,a,1\n")
+    with refusal(DataError, words):
+        of_file(path, columns)
 
 
 # Usage: which board a user belongs to.
 
 
 def leaderboards(path: Path, text: str, *users: str) -> dict[str, list[bool]]:
-    path.write_text(text)
-    boards = read(path).leaderboards(pl.Series(users))
+    boards = read(write(path, text), TrueColumns()).leaderboards(pl.Series(users))
     return {name: board.tolist() for name, board in boards.items()}
 
 
