@@ -20,7 +20,7 @@ import polars as pl
 from harness.core.arrays import Floats, Int64
 from harness.core.column_names import column_of, has_role
 from harness.core.errors import DataError, counted, in_toml, printable
-from harness.data.conditions import Condition, as_number, conditions
+from harness.data.conditions import Condition, as_number, condition
 from harness.data.dataset import DAY_US, ID, ITEM, TIME, USER, VALUE, Events
 from harness.data.layout import EventTable, Layout
 
@@ -118,7 +118,7 @@ def notes_of_lows(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
             continue
         cure = "remove these from the files of the log"
         if count < events and _numbers_of_all(lows, column) is not None:
-            cure = f"{layout.where_with(conditions({column: HITS}))} leaves them out"
+            cure = f"{layout.where_with([condition(column, HITS)])} leaves them out"
         yield (
             f"of {counted(events, 'event')} {counted(count, 'has', 'have')} 0 or less in column "
             f'"{printable(column)}", and each counts. If these are returns, or mean that nothing '
@@ -137,12 +137,12 @@ def refuse_lows(layout: Layout, lows: Lows, table: EventTable, events: int) -> N
             cures = [f"if so, remove these rows from the file; {every}"]
         else:
             if low.events < events:
-                where = layout.where_with(conditions({column: HITS}))
+                where = layout.where_with([condition(column, HITS)])
                 cures.append(f"if so, {where} leaves such rows out of both tables")
             if low.events < events and not log.empty:
                 grades = f"value = {in_toml(column)} under [data] reads it this way"
                 cures.append(f"if it grades true items, {grades}: items of 0 or less are not true")
-            every = layout.where_with([Condition(column, low=log.lowest, empty=True)])
+            every = layout.where_with([condition(column, {"min": log.lowest, "empty": True})])
             cures.append(f"if every row is a hit, {every} says so")
         raise DataError(
             f'{table.name}: column "{printable(column)}" holds 0 or less in {low.events:,} of '
@@ -325,7 +325,7 @@ def notes_of(layout: Layout, parts: Sequence[Oddities]) -> list[str]:
             has = "" if phrases else "has "
             phrases.append(f'the {role} "{printable(word)}" {has}{sums[word]:,}')
         if sums:
-            words.append(Condition(layout.column(role), without=tuple(sorted(sums))))
+            words.append(condition(layout.column(role), {"not": sorted(sums)}))
     if phrases:
         where = layout.where_with(words)
         cure = f"{where} leaves them out" if where else "remove them from the files of the log"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import polars as pl
 
 from harness.core.arrays import Bool
 from harness.data import times
-from harness.data.conditions import Condition, all_hold, as_number, where_to_write
+from harness.data.conditions import Condition, all_hold, as_number, condition, where_to_write
 
 _SHOWN = 60
 
@@ -155,15 +155,16 @@ def time_rule(
 
 def _without_empty(column: str, where: Sequence[Condition], *, is_number: bool = False) -> str:
     """Return how rows are left out in which nothing stands; NaN is within no bounds of numbers."""
-    kept = next((each for each in where if each.column == column), Condition(column))
+    held = next((each.value for each in where if each.column == column), {})
     if is_number:
-        kept = replace(kept, empty=None, low=kept.low if kept.bounds else 0)
+        bounds = {name: bound for name, bound in held.items() if name != "empty"}
+        value = bounds if bounds.keys() & {"min", "above", "max"} else {"min": 0, **bounds}
     else:
-        kept = replace(kept, empty=False)
-    return f"; {where_to_write(where, [kept])} leaves such rows out"
+        value = {**held, "empty": False}
+    return f"; {where_to_write(where, [condition(column, value)])} leaves such rows out"
 
 
 def _left_out(column: str, where: Sequence[Condition]) -> str:
     """Return how rows are left out whose text is no number, which bounds do not do."""
-    kept = where_to_write(where, [Condition(column, ("1", "2.5"))]).removesuffix(",")
+    kept = where_to_write(where, [condition(column, ["1", "2.5"])]).removesuffix(",")
     return f"; fix it, or list the texts of the rows to keep: {kept}"

@@ -62,7 +62,7 @@ def test_rows_that_are_left_out_are_counted(tmp_path: Path, events: str) -> None
         ({"stars": {"above": 0}}, ["a", "b"], "stars = { above = 0 }"),
         ({"time": {"max": date(2020, 1, 2)}}, ["a", "b"], "time = { max = 2020-01-02 }"),
         ({"time": {"min": datetime(2020, 1, 2), "max": datetime(2020, 1, 2, 12, tzinfo=UTC)}},
-         ["b"], "time = { min = 2020-01-02, max = 2020-01-02 12:00:00 }"),
+         ["b"], "time = { min = 2020-01-02 00:00:00, max = 2020-01-02 12:00:00+00:00 }"),
     ]  # fmt: skip
     for where, items, note in cases:
         data = read(tmp_path, where=where, events=events)

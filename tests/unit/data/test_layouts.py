@@ -16,7 +16,7 @@ from event_files import SALES, SHOP, log, rows, typed
 from harness import config as config_
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
-from harness.data.conditions import Condition
+from harness.data.conditions import condition
 from harness.data.loading import load
 from harness.data.table_files import sources
 from harness.layouts import BUILT_IN, Layout, attributes, events
@@ -80,7 +80,7 @@ def test_candidates_are_those_of_the_competition(tmp_path: Path) -> None:
     assert ponpare.item_ids.to_list() == ["k1", "k2", "unknown"]
     catalogues: list[Any] = [hm.catalogue, ponpare.catalogue]
     assert [catalogue.tolist() for catalogue in catalogues] == [[0, 1, 2], [0, 1]]
-    kion = published(tmp_path, "kion").with_events(where=(Condition("watched_pct", low=10),))
+    kion = published(tmp_path, "kion").with_events(where=(condition("watched_pct", {"min": 10}),))
     assert (load(kion).item_ids.to_list(), load(kion).candidates) == (["10"], "train")
 
 
@@ -275,35 +275,24 @@ def test_conditions_are_added(tmp_path: Path, where: dict[str, Any], items: list
     assert load(plugged(tmp_path, module, where=where).layout()).item_ids.to_list() == items
 
 
+DAY = date(1970, 1, 1)
+
+
 @pytest.mark.parametrize(
-    ("where", "more", "written"),
+    ("column", "where", "more", "written"),
     [
-        ({}, Condition("time", since=0), {"time": {"min": date(1970, 1, 1)}}),
-        ({"time": {"above": 0}}, Condition("time", since=0), {"time": {"min": date(1970, 1, 1)}}),
-        (
-            {"time": {"min": 5, "empty": True}},
-            Condition("time", until=86_400_000_000 - 1),
-            {"time": {"min": 5, "max": date(1970, 1, 1)}},
-        ),
-        ({"user": ["0", "1"]}, Condition("user", without=("0",)), {"user": "1"}),
-        (
-            {"user": {"empty": False, "not": ["nan"]}},
-            Condition("user", without=("0",)),
-            {"user": {"not": ["nan", "0"]}},
-        ),
-        (
-            {"time": {"empty": False}},
-            Condition("time", since=0),
-            {"time": {"empty": False, "min": date(1970, 1, 1)}},
-        ),
+        ("time", None, {"min": DAY}, {"min": DAY}),
+        ("time", {"above": 0}, {"min": DAY}, {"min": DAY}),
+        ("time", {"min": 5, "empty": True}, {"max": DAY}, {"min": 5, "max": DAY}),
+        ("user", ["0", "1"], {"not": "0"}, ["1"]),
+        ("user", {"empty": False, "not": ["nan"]}, {"not": "0"}, {"not": ["nan", "0"]}),
+        ("time", {"empty": False}, {"min": DAY}, {"empty": False, "min": DAY}),
     ],
 )
 def test_a_further_condition_on_a_column_is_one_that_a_config_has(
-    where: dict[str, Any], more: Condition, written: dict[str, Any]
+    column: str, where: Any, more: Any, written: Any
 ) -> None:
-    def layout(where: dict[str, Any]) -> Layout:
-        table = events("log.csv", user="user", item="item", time="time", where=where)
-        return Layout("shop", [table])
-
-    text = layout(where).where_with([more]).partition(" under [data]")[0]
-    assert layout(tomllib.loads(text)["where"]).events == layout(written).events
+    held = {} if where is None else {column: where}
+    layout = Layout("shop", [events("log.csv", user="user", item="item", time="time", where=held)])
+    text = layout.where_with([condition(column, more)]).partition(" under [data]")[0]
+    assert tomllib.loads(text)["where"] == {column: written}

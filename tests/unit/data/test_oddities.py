@@ -169,7 +169,7 @@ def test_rows_that_may_be_no_hits_are_noted_with_what_leaves_them_out(
         return
     (note,) = notes(tmp_path, log, events=f"log.{form}", where=where_of(note))
     assert note.startswith(f"log.{form}: {left_out} of ")
-    assert note.endswith(f"left out (kept: {column} = {{ empty = true, above = 0 }})")
+    assert note.endswith(f"left out (kept: {column} = {{ above = 0, empty = true }})")
 
 
 def test_event_types_that_the_config_does_not_name_are_noted(tmp_path: Path) -> None:
