@@ -121,15 +121,7 @@ def prepared(
 ) -> Iterator[Buckets]:
     """Yield the buckets of a layout's events; they are made unless they are kept from before.
 
-    Parameters
-    ----------
-    kept : bool
-        Whether in the cache; else in a temporary folder, which goes.
-
-    Raises
-    ------
-    DataError
-        A file or value that cannot be used, a full disk.
+    They are in the cache, or, if not `kept`, in a temporary folder, which goes.
     """
     entry = cache.entry((layout, "buckets"), loading.files(layout))
     made = _kept(entry, layout, progress) if kept else None
@@ -205,10 +197,7 @@ def _size(bytes_: int) -> str:
 def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> None:
     """Write the buckets of a layout's events into an empty folder.
 
-    Parameters
-    ----------
-    progress : callable
-        Told the rows of each batch that is read, then the events of each bucket that is written.
+    `progress` is told the rows of each batch, then the events of each bucket.
     """
     scratch = folder / "parts"
     scratch.mkdir()

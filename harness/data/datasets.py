@@ -73,8 +73,6 @@ def known(name: str) -> PublicDataset:
 def megabytes(bytes_: int) -> str:
     """Return a size in millions of bytes.
 
-    Examples
-    --------
     >>> megabytes(5_917_549), megabytes(1_200_000_000)
     ('5.9 MB', '1,200.0 MB')
     """

@@ -36,13 +36,7 @@ def codes_met(met: dict[EventType, int], table: EventTable, batch: Batch) -> Cod
 
 
 def in_order(met: Iterable[EventType]) -> tuple[EventType, ...]:
-    """Return event types in the order of their codes: by name, those to be evaluated on last.
-
-    Examples
-    --------
-    >>> [type.name for type in in_order([EventType(False, "view"), EventType(False, "sale")])]
-    ['sale', 'view']
-    """
+    """Return event types in the order of their codes: by name, those to be evaluated on last."""
     return tuple(sorted(set(met)))
 
 

@@ -84,10 +84,7 @@ def items_of(
 ) -> tuple[Items, Int32]:
     """Return the items of a layout, and the position of each id that its events were met with.
 
-    Parameters
-    ----------
-    table : polars.DataFrame, optional
-        The rows of the items' table; read from its files by default.
+    `table` has the rows of the items' table; they are read from its files by default.
     """
     notes, frame = list[str](), _attributes(layout.items) if table is None else table
     described = None if layout.items is None else frame[layout.items.id]
@@ -165,13 +162,7 @@ def in_parts(
 
 
 def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) -> Dataset:
-    """Read every file of `layout`; `progress` is told the rows of each batch.
-
-    Raises
-    ------
-    DataError
-        A file, column or value that cannot be used.
-    """
+    """Read every file of `layout`; `progress` is told the rows of each batch."""
     reader = EventReader(layout, progress)
     read = list(in_parts(layout, reader, _PIECE))
     types = in_order(read[-1].kinds)
@@ -304,8 +295,7 @@ def cached(
 ) -> tuple[Dataset, bool]:
     """Return the data set of `layout`, and whether it came from the cache.
 
-    Without an entry to be trusted it is made anew, and written by `background`, whose owner waits
-    for it.
+    Without an entry to be trusted it is made anew, and written by `background`.
     """
     entry = cache.entry(layout, files(layout))
     data = entry.read(lambda folder, notes: _dataset(folder, layout, notes))

@@ -265,8 +265,6 @@ class Oddities(NamedTuple):
 def words_of(ids: pl.Series) -> dict[int, str]:
     """Return the ids that are words for nothing, by their positions.
 
-    Examples
-    --------
     >>> words_of(pl.Series(["ann", "NULL", "N/A", "nana"]))
     {1: 'NULL', 2: 'N/A'}
     """

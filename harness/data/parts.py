@@ -79,12 +79,7 @@ def in_groups(
 ) -> tuple[dict[str, npt.NDArray[Any]], Int64]:
     """Return the columns of rows by their users' groups, and where each group's begin.
 
-    Codes of users become numbers.
-
-    Parameters
-    ----------
-    groups, numbers : arrays
-        Of each code of a user.
+    Codes of users become numbers; `groups` and `numbers` are those of each code.
     """
     group = groups[columns[dataset.USER]]
     order = np.argsort(group, kind="stable")

@@ -102,13 +102,7 @@ def shown(value: str | None) -> str:
 
 
 def rows_key(*columns: str) -> str:
-    """Return how to say that columns hold lists of rows.
-
-    Examples
-    --------
-    >>> rows_key("events")
-    'rows = "events" under [data]'
-    """
+    """Return how to say that columns hold lists of rows."""
     lists = columns[0] if len(columns) == 1 else columns
     return f"rows = {json.dumps(lists, ensure_ascii=False)} under [data]"
 

@@ -61,35 +61,20 @@ class Wanted:
 class Source:
     """One file of a table.
 
-    Attributes
-    ----------
-    shown : Path or str
-        The file as the user knows it, perhaps packed.
-    rows : callable
-        A generator of `Rows`. Where the file cannot be read it raises DataError, behind the rows
-        before that.
-    kinds : mapping of column to Polars type
-        None of a text file.
-    size : callable, optional
-        Returns how many rows there are; by default the first tell that.
-    header, holder : str
-        How messages begin that a column is missing, and what has other columns.
-    place : callable
-        How messages name a row by its place, from 1.
-    first_row, n_rows : int
-        The rows that `events` has of a Parquet file.
+    `rows` is a generator. Where the file cannot be read it raises DataError, behind the rows
+    before that.
     """
 
     table: Table
-    shown: Any
+    shown: Any  # the file as the user knows it, perhaps packed
     names: list[str]
     rows: Callable[[Wanted], Iterator[Rows]]
-    kinds: Mapping[str, Any] = field(default_factory=dict)
-    size: Callable[[], int] | None = None
-    header: str = ""
-    holder: str = "the file"
-    place: Callable[[int], str] = "row {}".format
-    first_row: int = 0
+    kinds: Mapping[str, Any] = field(default_factory=dict)  # Polars' types; none of a text file
+    size: Callable[[], int] | None = None  # by default the first rows tell it
+    header: str = ""  # how messages begin that a column is missing
+    holder: str = "the file"  # what has other columns, in these
+    place: Callable[[int], str] = "row {}".format  # names a row by its place, from 1
+    first_row: int = 0  # that `events` has of a Parquet file
     n_rows: int | None = None
 
     def require(self, columns: Sequence[str]) -> None:
@@ -170,9 +155,9 @@ class Source:
     def events(
         self, table: EventTable, secret: UInt64, pattern: str | None = None
     ) -> Iterator[Batch]:
-        """Yield the rows as events, in batches; raise as `texts` does.
+        """Yield the rows as events, in batches; `secret` makes keys of ids.
 
-        `secret` makes keys of ids; `pattern` is how times are written, by default as the first.
+        `pattern` is how times are written, by default as the first.
         """
         if self.kinds:
             refuse_types(self.shown, table, self.kinds)

@@ -31,23 +31,10 @@ _ISO = re.compile(
 
 
 def pattern_of(time_format: str, sample: str) -> str | None:
-    """Return the strptime pattern of a text column, None where `sample` does not fit.
+    """Return the strptime pattern of a text column by its first value, None where that fits none.
 
-    Parameters
-    ----------
-    time_format : str
-        ``iso`` (the pattern follows from `sample`) or a strptime pattern (returned as it is).
-    sample : str
-        The first value of the column.
-
-    Examples
-    --------
-    >>> pattern_of("iso", "2020-09-16")
-    '%Y-%m-%d'
-    >>> pattern_of("iso", "2012-06-23 23:59:48")
-    '%Y-%m-%d %H:%M:%S%.f'
-    >>> pattern_of("iso", "16.9.2020") is None
-    True
+    >>> pattern_of("iso", "2012-06-23 23:59:48"), pattern_of("iso", "16.9.2020")
+    ('%Y-%m-%d %H:%M:%S%.f', None)
     """
     if time_format != "iso":
         return time_format
@@ -112,8 +99,6 @@ def expected(time_format: str, pattern: str | None = None, value: str = "") -> s
 
     Where ISO times are expected, it names the formats that read the value, or a usual one.
 
-    Examples
-    --------
     >>> expected("iso", value="01/02/2025").partition("another format: ")[2]
     'time_format = "%d/%m/%Y" or "%m/%d/%Y", or "epoch_s"'
     """

@@ -52,13 +52,7 @@ def kind_of(path: Path) -> str | None:
 
 
 def database_source(table: Table, part: Part) -> Source:
-    """Return the table of a database that a part names.
-
-    Raises
-    ------
-    DataError
-        A file that is no such database, is locked or damaged, or has no such table.
-    """
+    """Return the table of a database that a part names."""
     file, kind = part.path, kind_of(part.path)
     if kind is None:
         raise DataError(

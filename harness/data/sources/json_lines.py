@@ -36,13 +36,7 @@ _SHOWN = 60
 
 
 def json_source(table: Table, shown: Path) -> Source:
-    """Return a file of JSON lines, plain or packed.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read or is empty, or whose first lines are no objects.
-    """
+    """Return a file of JSON lines, plain or packed."""
     first = next(_chunks(table, shown), None)
     if first is None:
         raise DataError(f"{shown}: the file is empty; expected one object per line")

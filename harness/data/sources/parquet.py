@@ -23,13 +23,7 @@ _COPY = "; copy or write it again"
 
 
 def parquet_source(table: Table, plain: Path, shown: Path) -> Source:
-    """Return a Parquet file of a table; `shown` is how the user knows it, perhaps packed.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read.
-    """
+    """Return a Parquet file of a table; `shown` is how the user knows it, perhaps packed."""
     try:
         frame = pl.scan_parquet(plain.absolute(), glob=False)  # Polars expands "~"
         kinds = dict(frame.collect_schema())

@@ -49,13 +49,7 @@ FORMS = {
 
 
 def text_source(table: Table, shown: Path) -> Source:
-    """Return a delimited text file of a table, plain or packed.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read or is empty, or one without a usable header.
-    """
+    """Return a delimited text file of a table, plain or packed."""
     head = header_of(table, shown)
     named = table.header is not None
     return Source(
