@@ -24,7 +24,7 @@ Whole = TypeVar("Whole", Int32, Int64)
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Rows of item positions of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]]."""
+    """Rows of items of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]]."""
 
     indptr: Int64
     indices: Int32  # ascending within a row, none twice
