@@ -159,7 +159,7 @@ def _numbers_of_all(lows: Lows, column: str) -> Low | None:
     return None if low.text else low
 
 
-# Leading zeros of item ids: noticed, told, and refused where in doubt.
+# Leading zeros of item ids: noticed, and refused where in doubt.
 
 
 def lost_zero(ids: pl.Series, width: int) -> pl.Series:
@@ -170,20 +170,6 @@ def lost_zero(ids: pl.Series, width: int) -> pl.Series:
 def without_zeros(ids: pl.Series) -> pl.Series:
     """Return ids as they are where they were saved as numbers."""
     return ids.str.strip_chars_start("0")
-
-
-def also_of_zeros(error: DataError, layout: Layout, table: EventTable, first: First) -> DataError:
-    """Return an error that also tells of lost zeros, which the same spreadsheet took."""
-    width = layout.id_width
-    if width is None or layout.restore_zeros:
-        return error
-    short = lost_zero(first(table.item, _FIRST), width)
-    if short.is_empty():
-        return error
-    return DataError(
-        f'{error}\nand its item ids, such as "{short[0]}", have {width - 1} digits: '
-        f"the leading zero was lost when the file was saved as numbers; {CURE}"
-    )
 
 
 def notes_of_zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:

@@ -125,11 +125,8 @@ class EventReader:
         source.require(table.columns)
         if self.type_columns[number] is None:
             self.type_columns[number] = oddities.type_column(table, source.names)
-        try:
-            for batch in source.events(watching(table, source.names, source.first), self._secret):
-                yield number, self.counted(number, batch)
-        except DataError as error:
-            raise oddities.also_of_zeros(error, self.layout, table, source.first) from error
+        for batch in source.events(watching(table, source.names, source.first), self._secret):
+            yield number, self.counted(number, batch)
 
     def counted(self, number: int, batch: Batch) -> Batch:
         """Count a batch of a table, and return it."""

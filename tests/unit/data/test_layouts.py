@@ -215,7 +215,7 @@ def test_what_a_table_may_not_be(arguments: dict[str, Any], words: str) -> None:
 
 def test_arguments_by_position() -> None:
     log = events(**LOG)
-    with refusal(UsageError, "log.csv: user is 'x' by position and 'u' by name; write it once"):
+    with refusal(UsageError, "log.csv: user is 'u'; Got multiple values for argument"):
         events("log.csv", "x", user="u", item="i", time="t")
     with refusal(UsageError, "a.csv: 'x' is one argument too many; allowed: file, separator"):
         attributes("a.csv", "id", "since", "iso", "x")

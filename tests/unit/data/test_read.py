@@ -193,8 +193,8 @@ def test_keys_of_a_table_are_checked(tmp_path: Path) -> None:
         ({"header": ["MovieID", "Title"]},
          "movies.dat: line 1 has 3 fields, but [data] items.header names 2 (MovieID, Title); n"),
         ({"separator": "|"},
-         "line 1 has 1 field, but [data] items.header names 3 (MovieID, Title, Genres); "
-         'separated by "::" they are 3: set separator = "::" within items = { file = "movies.'),
+         "line 1 has 1 field, but [data] items.header names 3 (MovieID, Title, Genres); the "
+         'separator seems to be another: set separator = "::" within items = { file = "movies.'),
         ({"id": "item"},
          'movies.dat: no column "item"; [data] items.header has: MovieID, Title, Genres'),
     ],
