@@ -149,7 +149,7 @@ def time_rule(
 
 def _without_empty(column: str, where: Sequence[Condition], *, is_number: bool = False) -> str:
     """Return how rows are left out in which nothing stands; NaN is within no bounds of numbers."""
-    held = next((each.value for each in where if each.column == column), {})
+    held: Mapping[str, Any] = next((each.value for each in where if each.column == column), {})
     if is_number:
         bounds = {name: bound for name, bound in held.items() if name != "empty"}
         value = bounds if bounds.keys() & {"min", "above", "max"} else {"min": 0, **bounds}
