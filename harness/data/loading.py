@@ -154,8 +154,8 @@ def in_parts(
             read_bytes += batch.bytes
             if len(batch.time) == 0:
                 continue  # all of its rows are left out
-            item = beside.submit(items.codes_of_keys, *batch.item)
-            user = users.codes_of_keys(*batch.user)
+            item = beside.submit(items.codes_of_keys, batch.item.keys, batch.item.texts)
+            user = users.codes_of_keys(batch.user.keys, batch.user.texts)
             batches.append(
                 columns_of(layout, types, number, user=user, item=item.result(), batch=batch)
             )

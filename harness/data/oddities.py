@@ -198,36 +198,17 @@ def notes_of_zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width
 
 
 def note_of_shorter(ids: pl.Series) -> list[str]:
-    """Return a note where an id has both forms, or most have zeros, and some are shorter without.
-
-    Nothing is known of how long the ids of such a log should be.
-    """
+    """Return a note where ids are written with leading zeros and without."""
     padded = ids.filter(ids.str.contains("^0[0-9]+$")).unique().sort()
-    if padded.is_empty():
-        return []
-    plain = ids.filter(ids.str.contains("^[1-9][0-9]*$")).unique().sort()
-    bare, digits = without_zeros(padded), padded.str.len_bytes()
-    in_both_forms = plain.filter(plain.is_in(bare.implode()))
-    width = int(np.bincount(digits.to_numpy()).argmax())
-    whole, shorter = padded.filter(digits == width), plain.filter(plain.str.len_bytes() < width)
-    total = counted(ids.n_unique(), "item id")
-    if not in_both_forms.is_empty():
-        first = in_both_forms[0]
-        what = (
-            f"{len(in_both_forms):,} of {total} {'is' if len(in_both_forms) == 1 else 'are'} also "
-            f'written with leading zeros, such as "{first}" and "{padded.filter(bare == first)[0]}"'
-        )
-    elif 0 < len(shorter) < len(whole):
-        are = "is a shorter number" if len(shorter) == 1 else "are shorter numbers"
-        what = (
-            f'{len(shorter):,} of {total} {are} without leading zeros, such as "{shorter[0]}", '
-            f'and {len(whole):,} have {width} digits with them, such as "{whole[0]}"'
-        )
-    else:
+    bare = without_zeros(padded)
+    both = ids.filter(ids.is_in(bare.implode())).unique().sort()
+    if both.is_empty():
         return []
     return [
-        f"{what}. If some were saved as numbers and lost their zeros, write them as text again; "
-        "now they count as other items"
+        f"{len(both):,} of {counted(ids.n_unique(), 'item id')} {'is' if len(both) == 1 else 'are'}"
+        f' also written with leading zeros, such as "{both[0]}" and '
+        f'"{padded.filter(bare == both[0])[0]}". If some were saved as numbers and lost their '
+        "zeros, write them as text again; now they count as other items"
     ]
 
 

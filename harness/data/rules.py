@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import polars as pl
 
 from harness.core.arrays import Bool
 from harness.data import times
 from harness.data.conditions import Condition, all_hold, as_number, condition, where_to_write
+from harness.data.layout import EventTable
 
 _SHOWN = 60
 
@@ -115,23 +117,6 @@ def id_rule(
     return FieldRule(column, expected, None, True, hint)
 
 
-def number_rule(column: str, without: Sequence[str], where: Sequence[Condition]) -> FieldRule:
-    """Return what a column that is bounded must hold, if anything.
-
-    Texts that are left out need be no numbers.
-    """
-    number = as_number(pl.col(column).replace(list(without), "0"), is_text=True)
-    return FieldRule(column, "a number", number, False, if_unread=_left_out(column, where))
-
-
-def value_rule(column: str, where: Sequence[Condition]) -> FieldRule:
-    """Return what a column of values must hold."""
-    number = as_number(pl.col(column), is_text=True)
-    finite = pl.when(number.is_finite()).then(number)
-    within = _without_empty(column, where, is_number=True)
-    return FieldRule(column, "a number", finite, True, within, _left_out(column, where))
-
-
 def time_rule(
     column: str,
     time_format: str,
@@ -147,9 +132,31 @@ def time_rule(
     return FieldRule(column, expects(), parse, required, hint, expects=expects)
 
 
+def rules_of(table: EventTable, kinds: Mapping[str, Any], pattern: str | None) -> list[FieldRule]:
+    """Return what the columns of events must hold, in the order in which faults are told."""
+    where, value = table.where, table.value
+    rules = [id_rule(column, where) for column in (table.user, table.item)]
+    if table.time is not None:
+        typed = kinds[table.time].is_temporal()  # however numbers are to be read
+        written = "iso" if typed else table.time_format
+        rules.append(time_rule(table.time, written, pattern, required=True, where=where))
+    if table.kind is not None:
+        rules.append(id_rule(table.kind, where, expected="an event type"))
+    if value is not None:
+        number = as_number(pl.col(value), is_text=True)
+        finite = pl.when(number.is_finite()).then(number)
+        hint = _without_empty(value, where, is_number=True)
+        rules.append(FieldRule(value, "a number", finite, True, hint, _left_out(value, where)))
+    for column, without in ((each.column, each.without) for each in where if each.bounds):
+        text = pl.col(column).replace(list(without), "0")  # those left out need be no numbers
+        number, hint = as_number(text, is_text=True), _left_out(column, where)
+        rules.append(FieldRule(column, "a number", number, False, if_unread=hint))
+    return rules
+
+
 def _without_empty(column: str, where: Sequence[Condition], *, is_number: bool = False) -> str:
     """Return how rows are left out in which nothing stands; NaN is within no bounds of numbers."""
-    held: Mapping[str, Any] = next((each.value for each in where if each.column == column), {})
+    held = {each.column: each.value for each in where}.get(column, {})
     if is_number:
         bounds = {name: bound for name, bound in held.items() if name != "empty"}
         value = bounds if bounds.keys() & {"min", "above", "max"} else {"min": 0, **bounds}

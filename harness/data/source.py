@@ -17,9 +17,9 @@ from harness.core.io import PACKED
 from harness.data import times
 from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
-from harness.data.rules import FieldRule, first_fault, rows_key
+from harness.data.rules import FieldRule, first_fault, rows_key, rules_of
 from harness.data.sources.header import separator_hint, unnamed
-from harness.data.to_events import Batch, Rows, refuse_float_ids, refuse_types, rules_of, to_events
+from harness.data.to_events import Batch, Rows, refuse_float_ids, refuse_types, to_events
 
 _PACKED = 5
 """How often longer a packed file is than what it is packed in, about."""
@@ -130,14 +130,7 @@ class Source:
         return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
 
     def texts(self, columns: Sequence[str], rules: Sequence[FieldRule] = ()) -> pl.DataFrame:
-        """Return columns as text.
-
-        Raises
-        ------
-        DataError
-            A row with too few or too many fields, an empty id, a time or number that cannot be
-            read; the message names file, line, column and value.
-        """
+        """Return columns as text; DataError names file, line, column and value of a fault."""
         ids = [rule.column for rule in rules if rule.parse is None]
         for name in ids:
             refuse_float_ids(self.shown, name, self.kinds.get(name, pl.String()))

@@ -115,12 +115,12 @@ def expected(time_format: str, pattern: str | None = None, value: str = "") -> s
             f'time_format = {other}, or "epoch_s"'
         )
     if time_format in EPOCH_UNITS_US:
-        unit = {"epoch_s": "seconds", "epoch_ms": "milliseconds"}.get(time_format, "microseconds")
+        units = {"epoch_s": "seconds", "epoch_ms": "milliseconds", "epoch_us": "microseconds"}
         other = "epoch_ms" if time_format == "epoch_s" else "epoch_s"
-        other_unit = "milliseconds" if time_format == "epoch_s" else "seconds"
         return (
-            f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other_unit} are "
-            f'time_format = "{other}", times such as 2020-09-16 or 2020-09-16 12:30:00 "iso"'
+            f"a number of {units[time_format]} since 1970-01-01, within the years 1 to 9999; "
+            f'{units[other]} are time_format = "{other}", times such as 2020-09-16 or '
+            '2020-09-16 12:30:00 "iso"'
         )
     digits = "; %Y is a year of four digits, %y one of two" if "%Y" in time_format else ""
     return f"a time written as {time_format}{digits}"

@@ -18,15 +18,7 @@ from harness.data import dataset, times
 from harness.data.conditions import all_hold, as_number
 from harness.data.layout import EventTable
 from harness.data.naming import INSIDE
-from harness.data.rules import (
-    FieldRule,
-    id_rule,
-    number_rule,
-    rows_key,
-    shown,
-    time_rule,
-    value_rule,
-)
+from harness.data.rules import rows_key, shown
 
 MOST_LABELS = 255
 """Event types of a log."""
@@ -144,24 +136,6 @@ def to_events(
         value=None if value is None else arrays[dataset.VALUE] + 0.0,  # no zero below zero
         watched={column: arrays[f"{_WATCHED}{column}"] for column in table.watched},
     )
-
-
-def rules_of(table: EventTable, kinds: Kinds, pattern: str | None) -> list[FieldRule]:
-    """Return what the columns of events must hold, in the order in which faults are told."""
-    rules = [id_rule(column, table.where) for column in (table.user, table.item)]
-    if table.time is not None:
-        typed = kinds[table.time].is_temporal()  # however numbers are to be read
-        written = "iso" if typed else table.time_format
-        rules.append(time_rule(table.time, written, pattern, required=True, where=table.where))
-    if table.kind is not None:
-        rules.append(id_rule(table.kind, table.where, expected="an event type"))
-    if table.value is not None:
-        rules.append(value_rule(table.value, table.where))
-    bounded = (condition for condition in table.where if condition.bounds)
-    return [
-        *rules,
-        *(number_rule(condition.column, condition.without, table.where) for condition in bounded),
-    ]
 
 
 def _columns(

@@ -139,15 +139,13 @@ def _quoted(*names: str) -> str:
 
 def _duckdb_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return the names of all tables and views, and how SQL has them."""
-    named = connection.execute(
+    named = connection.execute(  # of two such names, main's own is the last
         "SELECT table_schema, table_name FROM information_schema.tables "
-        "WHERE table_catalog = current_database() ORDER BY 1, 2"
+        "WHERE table_catalog = current_database() ORDER BY table_schema = 'main', 1, 2"
     ).fetchall()
-    plain = {name: _quoted(schema, name) for schema, name in named if schema == "main"}
-    return plain | {
-        f"{schema}.{name}": _quoted(schema, name)
+    return {
+        name if schema == "main" else f"{schema}.{name}": _quoted(schema, name)
         for schema, name in named
-        if schema != "main" and f"{schema}.{name}" not in plain
     }
 
 
