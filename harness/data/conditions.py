@@ -149,8 +149,9 @@ def condition(column: str, wanted: Any) -> Condition:
     if texts := _texts_of(wanted):
         return Condition(column, list(texts), texts)
     fields = wanted if isinstance(wanted, dict) else {}
-    bounds = {name: value for name, value in fields.items() if value is not None}
-    without, empty = _texts_of(bounds.pop("not", [])), bounds.pop("empty", None)
+    value = {name: bound for name, bound in fields.items() if bound is not None}
+    bounds = {name: bound for name, bound in value.items() if name not in ("not", "empty")}
+    without, empty = _texts_of(value.get("not", [])), value.get("empty")
     of_time = any(isinstance(bound, date) for bound in bounds.values())
     is_meant = (
         fields.keys() <= _KEYS
@@ -171,7 +172,7 @@ def condition(column: str, wanted: Any) -> Condition:
     low, high = bounds.get("above", bounds.get("min", -math.inf)), bounds.get("max", math.inf)
     held = Condition(
         column,
-        fields | {"not": list(without)} if without else fields,
+        value | ({"not": list(without)} if without else {}),
         low=-math.inf if isinstance(low, date) else float(low),
         high=math.inf if isinstance(high, date) else float(high),
         without=without,

@@ -156,7 +156,7 @@ def _numbers_of_all(lows: Lows, column: str) -> Low | None:
     if not all(column in of_table for of_table in lows):
         return None
     low = reduce(Low.with_more, (of_table[column] for of_table in lows))
-    return None if low.text else low
+    return None if low.text or math.isinf(low.lowest) else low
 
 
 # Leading zeros of item ids: noticed, and refused where in doubt.

@@ -156,7 +156,7 @@ def rules_of(table: EventTable, kinds: Mapping[str, Any], pattern: str | None) -
 
 def _without_empty(column: str, where: Sequence[Condition], *, is_number: bool = False) -> str:
     """Return how rows are left out in which nothing stands; NaN is within no bounds of numbers."""
-    held = {each.column: each.value for each in where}.get(column, {})
+    held = {each.column: each.value for each in where if not each.among}.get(column, {})
     if is_number:
         bounds = {name: bound for name, bound in held.items() if name != "empty"}
         value = bounds if bounds.keys() & {"min", "above", "max"} else {"min": 0, **bounds}

@@ -292,8 +292,9 @@ def test_what_is_left_out_may_hold_anything(tmp_path: Path, events: str) -> None
     data = read(tmp_path, log, kind="event", value="stars", where=where, events=events)
     assert len(data.events) == 3
     assert data.kinds == ("sale", "view")
-    with refusal(DataError, f"{events}: ", 'column "time": found "yesterday", expected an ISO'):
-        read(tmp_path, bad, events=events)
+    for where in ({}, {"user": ["ann"], "stars": ["9"]}):
+        with refusal(DataError, f"{events}: ", 'column "time": found "yesterday", expected an ISO'):
+            read(tmp_path, bad, value="stars", where=where, inferred=False, events=events)
 
 
 @ALL

@@ -201,6 +201,7 @@ def test_a_config_that_names_such_a_column_is_taken_at_its_word(tmp_path: Path) 
         (bought("label", "1 0"), "1 0 1", ["out of both", "are not true", "says so"]),
         (bought("label", "1 0"), "1,0,", ["out of both", "says so"]),
         (bought("label", "1 0"), "1 0 x", ["remove these rows from the file"]),
+        (bought("label", "1 0"), "1 -inf 1", ["remove these rows from the file"]),
         (bought("score", "3 3"), "1 0 1", ["remove these rows from the file"]),
     ],
 )
