@@ -1,9 +1,4 @@
-"""What looks odd in a log, and what to do.
-
-A returned article has a quantity of −1, an article that was shown and not clicked a label of 0, an
-article that was looked at the event type "view". Spreadsheets take the leading zeros of ids,
-programs write "null" for an id that is missing, and exports have rows twice.
-"""
+"""What looks odd in a log, and what to do: rows that are no hits, lost zeros, words, copies."""
 
 from __future__ import annotations
 
