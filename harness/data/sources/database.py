@@ -139,14 +139,14 @@ def _quoted(*names: str) -> str:
 
 def _duckdb_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return the names of all tables and views, and how SQL has them."""
-    named = connection.execute(  # of two such names, main's own is the last
+    named = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables "
-        "WHERE table_catalog = current_database() ORDER BY table_schema = 'main', 1, 2"
+        "WHERE table_catalog = current_database() ORDER BY table_schema != 'main', 1, 2"
     ).fetchall()
-    return {
-        name if schema == "main" else f"{schema}.{name}": _quoted(schema, name)
-        for schema, name in named
-    }
+    tables: dict[str, str] = {}
+    for schema, name in named:  # a name with a point in main comes before a schema's table
+        tables.setdefault(name if schema == "main" else f"{schema}.{name}", _quoted(schema, name))
+    return tables
 
 
 def _duckdb_types(connection: duckdb.DuckDBPyConnection, place: str) -> dict[str, str]:
