@@ -158,14 +158,9 @@ class Source:
             pattern = self.pattern(table.time, table.time_format)
         kinds = [] if table.kind is None else [table.kind]
         values = [] if table.value is None else [table.value]
-        words = [
-            condition.column for condition in table.where if condition.among or condition.without
-        ]
-        measured = [
-            condition.column
-            for condition in table.where
-            if condition.empty is False or condition.bounds
-        ]
+        where = table.where
+        words = [each.column for each in where if each.among or each.without]
+        measured = [each.column for each in where if each.empty is False or each.bounds]
         wanted = Wanted(
             columns=list(dict.fromkeys([*kinds, *values, *words, *measured, *table.watched])),
             ids=[table.user, table.item],
@@ -186,7 +181,7 @@ class Source:
                 frame = rows.frame.with_columns(texts)
                 rules = rules_of(table, frame.schema, pattern)
                 with suppress(*UNREADABLE):  # a column that has no texts
-                    self._refuse_faults(replace(rows, frame=frame), rules, table.where, start)
+                    self._refuse_faults(replace(rows, frame=frame), rules, where, start)
                 raise unreadable(self.shown, error) from error
             if len(batch.time) + batch.left_out > 0:
                 yield batch
