@@ -71,8 +71,6 @@ class Source:
     rows: Callable[[Wanted], Iterator[Rows]]
     kinds: Mapping[str, Any] = field(default_factory=dict)  # Polars' types; none of a text file
     size: Callable[[], int] | None = None  # by default the first rows tell it
-    header: str = ""  # how messages begin that a column is missing
-    holder: str = "the file"  # what has other columns, in these
     place: Callable[[int], str] = "row {}".format  # names a row by its place, from 1
     first_row: int = 0  # that `events` has of a Parquet file
     n_rows: int | None = None
@@ -87,9 +85,10 @@ class Source:
             is_text = not self.kinds and self.names  # a file of JSON may be empty
             if not hint and is_text and set(columns).isdisjoint(self.names):
                 hint = unnamed(self.table) if self.table.header is None else ""
+            holder = "it" if self.table.header is None else self.table.named("header")
             raise DataError(
-                f'{self.shown}: {self.header}no column "{name}"; '
-                f"{self.holder} has: {', '.join(self.names)}" + (f"\n{hint}" if hint else "")
+                f'{self.shown}: no column "{name}"; {holder} has: {", ".join(self.names)}'
+                + (f"\n{hint}" if hint else "")
             )
 
     def _nearest(self, name: str) -> str:

@@ -78,7 +78,7 @@ def database_source(table: Table, part: Part) -> Source:
             query = connection.execute(f"SELECT count(*) FROM {place}")  # noqa: S608 - quoted
             return int(query.fetchone()[0])
 
-    return Source(table, shown, list(kinds), rows_of, kinds, size=size, holder="the table")
+    return Source(table, shown, list(kinds), rows_of, kinds, size=size)
 
 
 @contextmanager

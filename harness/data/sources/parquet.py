@@ -44,16 +44,8 @@ def parquet_source(table: Table, plain: Path, shown: Path) -> Source:
 def frame_source(table: Table, frame: pl.DataFrame) -> Source:
     """Return a frame as a Parquet file of its rows would be read."""
     rows, kinds = partial(_rows, frame.lazy(), table, table.path), dict(frame.schema)
-    return Source(
-        table,
-        table.path,
-        list(kinds),
-        rows,
-        kinds,
-        size=lambda: frame.height,
-        holder="it",
-        place=lambda row: row_text(row - 1),
-    )
+    size, place = lambda: frame.height, lambda row: row_text(row - 1)
+    return Source(table, table.path, list(kinds), rows, kinds, size=size, place=place)
 
 
 def _rows(frame: pl.LazyFrame, table: Table, shown: Path, wanted: Wanted) -> Iterator[Rows]:

@@ -246,7 +246,7 @@ GERMAN = {"time_format": "%d.%m.%Y"}
         ({}, "", "the file is empty or starts with a blank line; expected a table"),
         ({}, THREE, "the table has no rows"),
         ({}, "users,item,time\na,x,2020-01-01\n",
-         'line 1: no column "user"; the file has: users, item, time\ndid you mean "users"?'),
+         'log.csv: no column "user"; it has: users, item, time\ndid you mean "users"?'),
         ({}, "user,item,time,time\na,x,2020-01-01,2020-01-02\n",
          'the column "time" is there twice; name each column once; if the file has no header '
          'line, name its columns: header = ["…", "…"] under [data]'),
