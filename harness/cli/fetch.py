@@ -27,10 +27,10 @@ def fetch(
     It shows the terms of use first, checks the SHA-256, and keeps existing files. If a download
     breaks off, type the command again: it starts from the beginning.
     """
-    from harness.data import datasets, fetching
+    from harness.data import datasets
 
     dataset = datasets.known(name)
-    place = fetching.Place(dataset, out or Path("data") / dataset.name)
+    place = datasets.Place(dataset, out or Path("data") / dataset.name)
     if place.is_filled():
         note(f"{printable(str(place.folder))}: already has {dataset.name}")
     else:
@@ -38,7 +38,7 @@ def fetch(
 
         from harness.core.progress import doing
 
-        fetching.require()
+        datasets.require()
         unpacked = datasets.megabytes(sum(dataset.files.values()))
         note(
             f"{dataset.title}: {dataset.events:,} ratings by {dataset.users:,} users\n"
@@ -49,4 +49,4 @@ def fetch(
             place.fill(stage)
     for path in place.files:
         say(f"{printable(str(path))}  {path.stat().st_size:,} bytes")
-    say(f"next  {to_type('run', str(place.folder / fetching.CONFIG))}")
+    say(f"next  {to_type('run', str(place.folder / datasets.CONFIG))}")

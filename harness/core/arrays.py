@@ -24,16 +24,10 @@ Whole = TypeVar("Whole", Int32, Int64)
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Rows of item positions of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]].
-
-    Attributes
-    ----------
-    indptr : int64 array, one more than there are rows
-    indices : int32 array, ascending within a row, none twice
-    """
+    """Rows of items of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]]."""
 
     indptr: Int64
-    indices: Int32
+    indices: Int32  # ascending within a row, none twice
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

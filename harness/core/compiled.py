@@ -1,8 +1,4 @@
-"""An import that fails where a module of the package is not compiled.
-
-Packages import it first, so that all say it in the same words, and no module that is Python as well
-runs uncompiled, which takes a hundred times as long.
-"""
+"""An import, the first of a package, that fails where one of its modules is not compiled."""
 
 from __future__ import annotations
 

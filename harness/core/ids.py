@@ -1,10 +1,4 @@
-"""Ids to codes, each in the order they are first met: texts of a column, or keys of bytes.
-
-96 bits of a key stand for an id; that any two of ten million different ids agree in all of them has
-a chance of about 10⁻¹⁵, far below that of a fault in the machine's memory. The key of a column's
-text is two hashes of Polars'. Their seeds are drawn at random in every process, so that nobody can
-write ids that agree, and no result depends on them.
-"""
+"""Ids to codes, each in the order they are first met: 96 bits of a key stand for an id."""
 
 from __future__ import annotations
 
@@ -24,7 +18,7 @@ _LEAST = 1 << 12
 _MOST_FILLED = 0.7
 
 _SEEDS = secrets.randbits(64), secrets.randbits(64)
-"""Of this process, drawn while it is imported: two threads would draw two pairs."""
+"""Of this process, so that nobody can write ids that agree; two threads would draw two pairs."""
 
 
 def hashes_of(ids: pl.Expr) -> tuple[pl.Expr, pl.Expr]:

@@ -40,18 +40,9 @@ def times(
     int64_t[::1] found,
     uint8_t[::1] left,
 ):
-    """Read times, microseconds since 1970; what is not written in the plainest way is left.
+    """Read times, microseconds since 1970; `left` takes whether each is not in the plainest form.
 
-    Parameters
-    ----------
-    form : int
-        How they are written.
-    between : int
-        The byte between date and time of day.
-    unit : int
-        Microseconds that a number counts.
-    left : bool array
-        Takes whether each is left to a reader that knows every way.
+    `between` is the byte before the time of day; `unit` is how many microseconds a number counts.
     """
     cdef Py_ssize_t row, start, length, before = 0, held = -1
     with nogil:
@@ -76,20 +67,9 @@ def core(
     int64_t[::1] counts,
     uint8_t[::1] kept,
 ):
-    """Count, by item, the events with items that are alive, of users who have so many of these.
+    """Count, by item, the events with items that are alive, of users who have `least` of these.
 
-    Parameters
-    ----------
-    alive : bool array, one an item
-    least : int
-        How many such events a user must have.
-    kept : bool array, one an event, or empty
-        Takes which events are counted.
-
-    Returns
-    -------
-    users, events : int
-        Whose events are counted, and how many.
+    `kept`, one an event or empty, takes which are counted. Return how many users and events are.
     """
     cdef Py_ssize_t user, at, held, users = 0, events = 0
     cdef bint noted = kept.shape[0] > 0

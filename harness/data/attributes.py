@@ -22,13 +22,7 @@ def check(table: AttributeTable) -> None:
 
 
 def read(table: AttributeTable, columns: list[str] | None = None) -> pl.DataFrame:
-    """Return the rows of an attribute table, ids first; `columns` None reads them all, as text.
-
-    Raises
-    ------
-    DataError
-        A missing file or column, a row with too few or too many fields, an empty or repeated id.
-    """
+    """Return the rows of an attribute table, ids first; `columns` None reads them all, as text."""
     frames = []
     for source in sources(table):
         source.require((table.id, *(columns or ())))

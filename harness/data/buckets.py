@@ -1,4 +1,8 @@
-"""A log of any size in buckets of users on disk, made once: each bucket is a data set."""
+"""A log of any size in buckets of users on disk, made once: each bucket is a data set.
+
+Buckets are gathered from parts: rows in the order of the file, each part by leaf. A leaf is one of
+4,096 that the hash of a user's id decides.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +20,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from harness.core import cache
-from harness.core.arrays import Int32
+from harness.core.arrays import Counts, Int32, Int64, places
 from harness.core.errors import DataError, printable
 from harness.core.io import temporary_folder
-from harness.core.random import LEAVES
-from harness.data import dataset, loading, parts
+from harness.core.random import LEAVES, id_hashes, leaf_of
+from harness.data import dataset, loading
 from harness.data.dataset import Dataset, Events, events_of, no_events
-from harness.data.event_types import EventType, in_order
 from harness.data.layout import Layout
-from harness.data.loading import Items
+from harness.data.loading import CodedRows, EventType, Items, codes_of, in_order, in_parts, of_types
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.data.ordering import merged
-from harness.data.parts import LogPart
-from harness.data.table_files import sources
+from harness.data.table_files import EventReader, sources
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +42,9 @@ BUCKET_EVENTS = 1 << 23
 """A bucket has about so many events at most."""
 EVENTS = "events"
 """How many a user of a bucket has."""
+PART_ROWS = 1 << 22
+MOST_IDS = 1 << 23
+"""So many users are known while rows are read; then codes begin anew, and some have two."""
 _BYTES_A_ROW = 40
 """Of disk: sixteen of a part, its users' ids, and what a bucket keeps."""
 _KNOWN, _ITEMS = "known.json", "items.parquet"
@@ -107,6 +113,37 @@ class Buckets:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class LogPart:
+    """Rows on disk by leaf, the times of the first and last, and the ids that are new in it.
+
+    `user_ends` and `ends` say where the new users and the rows of each leaf begin, and the end;
+    `kinds` are the event types of the codes.
+    """
+
+    path: Path
+    span: tuple[int, int]
+    kinds: Sequence[EventType]
+    items: pl.Series
+    users_before: int
+    user_ends: Int64
+    ends: Int64
+
+    def users(self, first: int, behind: int) -> tuple[slice, pl.Series]:
+        """Return the numbers of the new users of some leaves, and their ids."""
+        start, stop = int(self.user_ends[first]), int(self.user_ends[behind])
+        frame = pl.scan_ipc(self.path.with_suffix(".users")).slice(start, stop - start).collect()
+        return slice(self.users_before + start, self.users_before + stop), frame[dataset.ID]
+
+    def events(self, first: int, behind: int, users: Int32, types: Sequence[EventType]) -> Events:
+        """Return the events of some leaves' users, with positions for numbers of users."""
+        start, stop = int(self.ends[first]), int(self.ends[behind])
+        frame = pl.scan_ipc(self.path.with_suffix(".events")).slice(start, stop - start).collect()
+        columns = {column.name: column.to_numpy() for column in frame}
+        columns[dataset.USER] = users[columns[dataset.USER]]
+        return of_types(events_of(columns), codes_of(self.kinds, types))
+
+
 def estimated_rows(layout: Layout) -> int:
     """Return how many rows the events of a layout have, more or less, without reading them."""
     return sum(source.about() for table in layout.events for source in sources(table))
@@ -121,15 +158,7 @@ def prepared(
 ) -> Iterator[Buckets]:
     """Yield the buckets of a layout's events; they are made unless they are kept from before.
 
-    Parameters
-    ----------
-    kept : bool
-        Whether in the cache; else in a temporary folder, which goes.
-
-    Raises
-    ------
-    DataError
-        A file or value that cannot be used, a full disk.
+    They are in the cache, or, if not `kept`, in a temporary folder, which goes.
     """
     entry = cache.entry((layout, "buckets"), loading.files(layout))
     made = _kept(entry, layout, progress) if kept else None
@@ -205,14 +234,11 @@ def _size(bytes_: int) -> str:
 def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> None:
     """Write the buckets of a layout's events into an empty folder.
 
-    Parameters
-    ----------
-    progress : callable
-        Told the rows of each batch that is read, then the events of each bucket that is written.
+    `progress` is told the rows of each batch, then the events of each bucket.
     """
     scratch = folder / "parts"
     scratch.mkdir()
-    written, notes = parts.write(layout, scratch, progress)
+    written, notes = write_parts(layout, scratch, progress)
     items, item_map = loading.items_of(layout, pl.concat([part.items for part in written]))
     types, words = in_order(kind for part in written for kind in part.kinds), words_of(items.ids)
     registered = loading.users_of(layout)
@@ -239,6 +265,70 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> No
     }
     (folder / _KNOWN).write_text(json.dumps(facts), encoding="utf-8")
     shutil.rmtree(scratch)
+
+
+def write_parts(
+    layout: Layout, folder: Path, progress: Callable[[int], object]
+) -> tuple[list[LogPart], list[str]]:
+    """Write all rows of a log into a folder, in parts; return these, and what was left out."""
+    reader, parts = EventReader(layout, progress), list[LogPart]()
+    numbers, leaves = np.empty(0, np.int32), np.empty(0, np.uint16)  # of the users' codes
+    users = items = items_before = 0
+
+    def write_part(rows: CodedRows) -> None:
+        """Write the next part: users have numbers by part and leaf, items by part."""
+        nonlocal numbers, leaves, users, items, items_before
+        if rows.first:  # so its items have other numbers than those of equal codes before
+            numbers, leaves, items_before = numbers[:0], leaves[:0], items
+        leaf = leaf_of(id_hashes(rows.users))
+        by_leaf = np.argsort(leaf, kind="stable")
+        numbers = np.append(numbers, np.int32(users) + places(by_leaf, len(leaf)))
+        leaves = np.append(leaves, leaf)
+        columns, ends = in_groups(rows.columns, leaves, numbers, LEAVES)
+        columns[dataset.ITEM] += np.int32(items_before)
+        path = folder / f"{len(parts):06}"
+        pl.DataFrame(columns).write_ipc(path.with_suffix(".events"))
+        pl.DataFrame({dataset.ID: rows.users.gather(by_leaf)}).write_ipc(path.with_suffix(".users"))
+        part = LogPart(
+            path=path,
+            span=rows.span,
+            kinds=rows.kinds,
+            items=rows.items,
+            users_before=users,
+            user_ends=ends_of(leaf, LEAVES),
+            ends=ends,
+        )
+        parts.append(part)
+        users, items = users + len(leaf), items + len(rows.items)
+
+    with ThreadPoolExecutor(1) as pool:  # which writes a part while the next one is read
+        waiting: Future[None] | None = None
+        for rows in in_parts(layout, reader, PART_ROWS, MOST_IDS):
+            if waiting is not None:
+                waiting.result()
+            waiting = pool.submit(write_part, rows)
+    if waiting is not None:
+        waiting.result()
+    return parts, list(reader.notes())
+
+
+def in_groups(
+    columns: dict[str, npt.NDArray[Any]], groups: Counts, numbers: Counts, count: int
+) -> tuple[dict[str, npt.NDArray[Any]], Int64]:
+    """Return the columns of rows by their users' groups, and where each group's begin.
+
+    Codes of users become numbers; `groups` and `numbers` are those of each code.
+    """
+    group = groups[columns[dataset.USER]]
+    order = np.argsort(group, kind="stable")
+    ordered = {name: column[order] for name, column in columns.items()}
+    ordered[dataset.USER] = numbers[ordered[dataset.USER]]
+    return ordered, ends_of(group, count)
+
+
+def ends_of(groups: Counts, count: int) -> Int64:
+    """Return where each group's entries begin when they stand by group, and the end."""
+    return np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
 
 
 def bucket_count(events: int) -> int:

@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -36,6 +36,7 @@ class Condition:
     """
 
     column: str
+    value: Any = field(compare=False)  # as a config has it
     among: tuple[str, ...] = ()
     low: float = -math.inf
     high: float = math.inf
@@ -58,31 +59,10 @@ class Condition:
     def __str__(self) -> str:
         """Return it as a config has it.
 
-        Examples
-        --------
-        >>> str(Condition("user", without=("NULL",))), str(Condition("sale price", low=0.5))
-        ('user = { not = ["NULL"] }', '"sale price" = { min = 0.5 }')
-        >>> str(Condition("price", low=0, above=True, empty=True))
-        'price = { empty = true, above = 0 }'
-        >>> str(Condition("day", since=0, until=86_400_000_000 - 1))
-        'day = { min = 1970-01-01, max = 1970-01-01 }'
+        >>> print(*conditions({"sale price": {"min": 0.5}, "user": {"not": "NULL"}}), sep=", ")
+        "sale price" = { min = 0.5 }, user = { not = ["NULL"] }
         """
-        if self.among:
-            return f"{key(self.column)} = {_texts_in_toml(self.among)}"
-        held = {"not": _texts_in_toml(self.without)} if self.without else {}
-        if self.empty is not None:
-            held["empty"] = in_toml(self.empty)
-        if self.low > -math.inf:
-            held["above" if self.above else "min"] = repr(self.low).removesuffix(".0")
-        if self.since is not None:
-            held["min"] = str(_EPOCH + self.since * _TICK).removesuffix(" 00:00:00")
-        if self.high < math.inf:
-            held["max"] = repr(self.high).removesuffix(".0")
-        if self.until is not None:
-            last = _EPOCH + self.until * _TICK
-            held["max"] = str(last.date() if (self.until + 1) % _DAY_US == 0 else last)
-        values = ", ".join(f"{name} = {value}" for name, value in held.items())
-        return f"{key(self.column)} = {{ {values} }}"
+        return f"{key(self.column)} = {_in_toml(self.value)}"
 
     def holds(self, *, is_text: bool, strict: bool) -> pl.Expr:
         """Return the expression for the rows that hold it; see `all_hold`.
@@ -113,19 +93,15 @@ class Condition:
         None where a list of texts that are kept cannot say so.
         """
         if self.among:
-            texts = tuple(text for text in self.among if text not in more.without)
-            return replace(self, among=texts) if texts and not more.of_time else None
-        # A text that is none of some is not nothing, and a time is none.
-        implied = more.of_time if self.empty else bool(more.without)
-        return replace(
-            self,
-            low=self.low if more.since is None else -math.inf,
-            high=self.high if more.until is None else math.inf,
-            without=(*self.without, *more.without),
-            empty=None if implied else self.empty,
-            since=self.since if more.since is None else more.since,
-            until=self.until if more.until is None else more.until,
-        )
+            texts = [text for text in self.among if text not in more.without]
+            return condition(self.column, texts) if texts and not more.of_time else None
+        value = self.value | more.value
+        if more.without:
+            value["not"] = [*self.without, *more.without]
+        # A text that is none of some is not nothing; a time is not, nor above a number.
+        dropped = ["above"] * more.of_time + ["empty"] * (self.empty is more.of_time)
+        kept = {name: bound for name, bound in value.items() if name not in dropped}
+        return condition(self.column, kept)
 
 
 def as_number(column: pl.Expr, *, is_text: bool, strict: bool = False) -> pl.Expr:
@@ -150,9 +126,7 @@ def where_to_write(conditions: Sequence[Condition], more: Sequence[Condition]) -
 
     Of conditions on one column the new one holds.
 
-    Examples
-    --------
-    >>> where_to_write([Condition("a", low=1)], [Condition("b", empty=False)])
+    >>> where_to_write([condition("a", {"min": 1})], [condition("b", {"empty": False})])
     'where = { a = { min = 1 }, b = { empty = false } } under [data], instead of the one there,'
     """
     every = {condition.column: condition for condition in (*conditions, *more)}
@@ -167,15 +141,17 @@ def conditions(where: Mapping[str, object]) -> tuple[Condition, ...]:
             f'is {in_toml(where)}; expected columns and their values, such as {{"price": '
             '{"min": 1}}'
         )
-    return tuple(_condition(column, where[column]) for column in sorted(where))
+    return tuple(condition(column, where[column]) for column in sorted(where))
 
 
-def _condition(column: str, wanted: Any) -> Condition:
+def condition(column: str, wanted: Any) -> Condition:
+    """Return the condition on a column; ValueError where it is none."""
     if texts := _texts_of(wanted):
-        return Condition(column, texts)
+        return Condition(column, list(texts), texts)
     fields = wanted if isinstance(wanted, dict) else {}
-    bounds = {name: value for name, value in fields.items() if value is not None}
-    without, empty = _texts_of(bounds.pop("not", [])), bounds.pop("empty", None)
+    value = {name: bound for name, bound in fields.items() if bound is not None}
+    bounds = {name: bound for name, bound in value.items() if name not in ("not", "empty")}
+    without, empty = _texts_of(value.get("not", [])), value.get("empty")
     of_time = any(isinstance(bound, date) for bound in bounds.values())
     is_meant = (
         fields.keys() <= _KEYS
@@ -196,6 +172,7 @@ def _condition(column: str, wanted: Any) -> Condition:
     low, high = bounds.get("above", bounds.get("min", -math.inf)), bounds.get("max", math.inf)
     held = Condition(
         column,
+        value | ({"not": list(without)} if without else {}),
         low=-math.inf if isinstance(low, date) else float(low),
         high=math.inf if isinstance(high, date) else float(high),
         without=without,
@@ -240,6 +217,10 @@ def key(column: str) -> str:
     return column if _BARE.fullmatch(column) else json.dumps(column, ensure_ascii=False)
 
 
-def _texts_in_toml(texts: Sequence[str]) -> str:
-    """Return texts as a list in TOML, which wants one sign more than JSON to be escaped."""
-    return json.dumps(texts, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _in_toml(value: Any) -> str:
+    """Return a value of a condition in TOML, which wants one sign more than JSON to be escaped."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{name} = {_in_toml(bound)}' for name, bound in value.items())} }}"
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value).removesuffix(".0") if isinstance(value, float) else in_toml(value)

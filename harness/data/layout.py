@@ -128,9 +128,6 @@ def _in_words(fault: Any, values: ArgsKwargs, declaration: type[_Declared]) -> s
     name = by_position[place] if isinstance(place, int) else place
     if fault["type"] == "missing":
         return f"{name} is missing"
-    if fault["type"] == "multiple_argument_values":
-        first = _shortened(values.args[by_position.index(name)])
-        return f"{name} is {first} by position and {value} by name; write it once"
     name += "".join(f"[{index}]" for index in within)
     if fault["type"] == "value_error":
         return f"{name} {fault['ctx']['error']}"

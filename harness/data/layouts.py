@@ -1,7 +1,4 @@
-"""Layouts that are built in, as built_in.toml declares them, and those that a config imports.
-
-You declare your own in the same way, in a file beside the config: docs/layouts.md.
-"""
+"""Layouts that are built in, as built_in.toml declares them, and those that a config imports."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +15,24 @@ import polars as pl
 
 from harness.core import cache
 from harness.core.arrays import Bool, Int32, Int64, places
-from harness.core.errors import quoted
+from harness.core.errors import DataError, quoted
 from harness.core.ids import Encoder
 from harness.data import attributes, dataset
 from harness.data.dataset import NO_TIME, Dataset, Events, events_of, no_events, positions
-from harness.data.event_types import EventType, codes_of, columns_of, in_order, of_types
 from harness.data.layout import AttributeTable, Layout
 from harness.data.oddities import note_of_shorter, notes_of, notes_of_zeros, oddities_of, words_of
 from harness.data.ordering import merged
 from harness.data.table_files import EventReader, files_of
+from harness.data.to_events import MOST_LABELS, Batch, too_many_labels
+
+Codes = npt.NDArray[np.uint8]
+
+
+class EventType(NamedTuple):
+    """A type of events; `valid` ones stand in the table to be evaluated on, where one is given."""
+
+    valid: bool
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +93,7 @@ def items_of(
 ) -> tuple[Items, Int32]:
     """Return the items of a layout, and the position of each id that its events were met with.
 
-    Parameters
-    ----------
-    table : polars.DataFrame, optional
-        The rows of the items' table; read from its files by default.
+    `table` has the rows of the items' table; they are read from its files by default.
     """
     notes, frame = list[str](), _attributes(layout.items) if table is None else table
     described = None if layout.items is None else frame[layout.items.id]
@@ -148,8 +154,8 @@ def in_parts(
             read_bytes += batch.bytes
             if len(batch.time) == 0:
                 continue  # all of its rows are left out
-            item = beside.submit(items.codes_of_keys, *batch.item)
-            user = users.codes_of_keys(*batch.user)
+            item = beside.submit(items.codes_of_keys, batch.item.keys, batch.item.texts)
+            user = users.codes_of_keys(batch.user.keys, batch.user.texts)
             batches.append(
                 columns_of(layout, types, number, user=user, item=item.result(), batch=batch)
             )
@@ -164,14 +170,55 @@ def in_parts(
         yield taken()
 
 
-def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) -> Dataset:
-    """Read every file of `layout`; `progress` is told the rows of each batch.
+def columns_of(
+    layout: Layout,
+    met: dict[EventType, int],
+    number: int,
+    *,
+    user: Int32,
+    item: Int32,
+    batch: Batch,
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a batch of a layout's table, by codes of its users and items.
 
-    Raises
-    ------
-    DataError
-        A file, column or value that cannot be used.
+    Types are numbered as they are `met`; new ones join these.
     """
+    columns: dict[str, npt.NDArray[Any]]
+    columns = {dataset.USER: user, dataset.ITEM: item, dataset.TIME: batch.time}
+    table, kind = layout.events[number], 0 if batch.kind is None else batch.kind.codes
+    names = [table.type] if batch.kind is None else batch.kind.names
+    numbers = [met.setdefault(EventType(table.valid, name), len(met)) for name in names]
+    if len(met) > MOST_LABELS:
+        raise DataError(too_many_labels(table.name, table.kind or "", [type.name for type in met]))
+    if layout.several_types:
+        columns[dataset.KIND] = np.broadcast_to(np.array(numbers, np.uint8)[kind], len(user))
+    if batch.row is not None:
+        columns[dataset.ROW] = batch.row
+    if layout.has_values:
+        columns[dataset.VALUE] = np.ones(len(user)) if batch.value is None else batch.value
+    return columns
+
+
+def of_types(events: Events, codes: Codes) -> Events:
+    """Return the same events of types with other codes."""
+    if (codes == np.arange(len(codes))).all():
+        return events
+    kind = codes[events.kind]
+    return Events(events.user, events.item, events.time, kind, events.row, events.value)
+
+
+def in_order(met: Iterable[EventType]) -> tuple[EventType, ...]:
+    """Return event types in the order of their codes: by name, those to be evaluated on last."""
+    return tuple(sorted(set(met)))
+
+
+def codes_of(met: Sequence[EventType], types: Sequence[EventType]) -> Codes:
+    """Return the code of each number that was given as types were met."""
+    return np.array([types.index(type) for type in met], np.uint8)
+
+
+def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) -> Dataset:
+    """Read every file of `layout`; `progress` is told the rows of each batch."""
     reader = EventReader(layout, progress)
     read = list(in_parts(layout, reader, _PIECE))
     types = in_order(read[-1].kinds)
@@ -304,8 +351,7 @@ def cached(
 ) -> tuple[Dataset, bool]:
     """Return the data set of `layout`, and whether it came from the cache.
 
-    Without an entry to be trusted it is made anew, and written by `background`, whose owner waits
-    for it.
+    Without an entry to be trusted it is made anew, and written by `background`.
     """
     entry = cache.entry(layout, files(layout))
     data = entry.read(lambda folder, notes: _dataset(folder, layout, notes))

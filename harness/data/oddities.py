@@ -1,9 +1,4 @@
-"""What looks odd in a log, and what to do.
-
-A returned article has a quantity of −1, an article that was shown and not clicked a label of 0, an
-article that was looked at the event type "view". Spreadsheets take the leading zeros of ids,
-programs write "null" for an id that is missing, and exports have rows twice.
-"""
+"""What looks odd in a log, and what to do: rows that are no hits, lost zeros, words, copies."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ import polars as pl
 from harness.core.arrays import Floats, Int64
 from harness.core.column_names import column_of, has_role
 from harness.core.errors import DataError, counted, in_toml, printable
-from harness.data.conditions import Condition, as_number, conditions
+from harness.data.conditions import Condition, as_number, condition
 from harness.data.dataset import DAY_US, ID, ITEM, TIME, USER, VALUE, Events
 from harness.data.layout import EventTable, Layout
 
@@ -118,7 +113,7 @@ def notes_of_lows(layout: Layout, lows: Lows, events: int) -> Iterator[str]:
             continue
         cure = "remove these from the files of the log"
         if count < events and _numbers_of_all(lows, column) is not None:
-            cure = f"{layout.where_with(conditions({column: HITS}))} leaves them out"
+            cure = f"{layout.where_with([condition(column, HITS)])} leaves them out"
         yield (
             f"of {counted(events, 'event')} {counted(count, 'has', 'have')} 0 or less in column "
             f'"{printable(column)}", and each counts. If these are returns, or mean that nothing '
@@ -137,12 +132,12 @@ def refuse_lows(layout: Layout, lows: Lows, table: EventTable, events: int) -> N
             cures = [f"if so, remove these rows from the file; {every}"]
         else:
             if low.events < events:
-                where = layout.where_with(conditions({column: HITS}))
+                where = layout.where_with([condition(column, HITS)])
                 cures.append(f"if so, {where} leaves such rows out of both tables")
             if low.events < events and not log.empty:
                 grades = f"value = {in_toml(column)} under [data] reads it this way"
                 cures.append(f"if it grades true items, {grades}: items of 0 or less are not true")
-            every = layout.where_with([Condition(column, low=log.lowest, empty=True)])
+            every = layout.where_with([condition(column, {"min": log.lowest, "empty": True})])
             cures.append(f"if every row is a hit, {every} says so")
         raise DataError(
             f'{table.name}: column "{printable(column)}" holds 0 or less in {low.events:,} of '
@@ -156,10 +151,10 @@ def _numbers_of_all(lows: Lows, column: str) -> Low | None:
     if not all(column in of_table for of_table in lows):
         return None
     low = reduce(Low.with_more, (of_table[column] for of_table in lows))
-    return None if low.text else low
+    return None if low.text or math.isinf(low.lowest) else low
 
 
-# Leading zeros of item ids: noticed, told, and refused where in doubt.
+# Leading zeros of item ids: noticed, and refused where in doubt.
 
 
 def lost_zero(ids: pl.Series, width: int) -> pl.Series:
@@ -170,20 +165,6 @@ def lost_zero(ids: pl.Series, width: int) -> pl.Series:
 def without_zeros(ids: pl.Series) -> pl.Series:
     """Return ids as they are where they were saved as numbers."""
     return ids.str.strip_chars_start("0")
-
-
-def also_of_zeros(error: DataError, layout: Layout, table: EventTable, first: First) -> DataError:
-    """Return an error that also tells of lost zeros, which the same spreadsheet took."""
-    width = layout.id_width
-    if width is None or layout.restore_zeros:
-        return error
-    short = lost_zero(first(table.item, _FIRST), width)
-    if short.is_empty():
-        return error
-    return DataError(
-        f'{error}\nand its item ids, such as "{short[0]}", have {width - 1} digits: '
-        f"the leading zero was lost when the file was saved as numbers; {CURE}"
-    )
 
 
 def notes_of_zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width: int) -> list[str]:
@@ -212,36 +193,17 @@ def notes_of_zeros(layout: Layout, items: pl.Series, catalogue: pl.Series, width
 
 
 def note_of_shorter(ids: pl.Series) -> list[str]:
-    """Return a note where an id has both forms, or most have zeros, and some are shorter without.
-
-    Nothing is known of how long the ids of such a log should be.
-    """
+    """Return a note where ids are written with leading zeros and without."""
     padded = ids.filter(ids.str.contains("^0[0-9]+$")).unique().sort()
-    if padded.is_empty():
-        return []
-    plain = ids.filter(ids.str.contains("^[1-9][0-9]*$")).unique().sort()
-    bare, digits = without_zeros(padded), padded.str.len_bytes()
-    in_both_forms = plain.filter(plain.is_in(bare.implode()))
-    width = int(np.bincount(digits.to_numpy()).argmax())
-    whole, shorter = padded.filter(digits == width), plain.filter(plain.str.len_bytes() < width)
-    total = counted(ids.n_unique(), "item id")
-    if not in_both_forms.is_empty():
-        first = in_both_forms[0]
-        what = (
-            f"{len(in_both_forms):,} of {total} {'is' if len(in_both_forms) == 1 else 'are'} also "
-            f'written with leading zeros, such as "{first}" and "{padded.filter(bare == first)[0]}"'
-        )
-    elif 0 < len(shorter) < len(whole):
-        are = "is a shorter number" if len(shorter) == 1 else "are shorter numbers"
-        what = (
-            f'{len(shorter):,} of {total} {are} without leading zeros, such as "{shorter[0]}", '
-            f'and {len(whole):,} have {width} digits with them, such as "{whole[0]}"'
-        )
-    else:
+    bare = without_zeros(padded)
+    both = ids.filter(ids.is_in(bare.implode())).unique().sort()
+    if both.is_empty():
         return []
     return [
-        f"{what}. If some were saved as numbers and lost their zeros, write them as text again; "
-        "now they count as other items"
+        f"{len(both):,} of {counted(ids.n_unique(), 'item id')} {'is' if len(both) == 1 else 'are'}"
+        f' also written with leading zeros, such as "{both[0]}" and '
+        f'"{padded.filter(bare == both[0])[0]}". If some were saved as numbers and lost their '
+        "zeros, write them as text again; now they count as other items"
     ]
 
 
@@ -265,8 +227,6 @@ class Oddities(NamedTuple):
 def words_of(ids: pl.Series) -> dict[int, str]:
     """Return the ids that are words for nothing, by their positions.
 
-    Examples
-    --------
     >>> words_of(pl.Series(["ann", "NULL", "N/A", "nana"]))
     {1: 'NULL', 2: 'N/A'}
     """
@@ -325,7 +285,7 @@ def notes_of(layout: Layout, parts: Sequence[Oddities]) -> list[str]:
             has = "" if phrases else "has "
             phrases.append(f'the {role} "{printable(word)}" {has}{sums[word]:,}')
         if sums:
-            words.append(Condition(layout.column(role), without=tuple(sorted(sums))))
+            words.append(condition(layout.column(role), {"not": sorted(sums)}))
     if phrases:
         where = layout.where_with(words)
         cure = f"{where} leaves them out" if where else "remove them from the files of the log"

@@ -89,12 +89,8 @@ def merged(batches: list[Events], users: Int32, items: Int32, n_kinds: int) -> E
 
     Events are ordered by user, time, item and event type, equal ones by row where rows are known,
     and then by value. Where all but the user fit into one number, events are brought together by
-    user, and each user's numbers sorted; both ways give the same order.
-
-    Parameters
-    ----------
-    users, items : int32 array
-        Lead from what stands in the batches to positions, of which each is there.
+    user, and each user's numbers sorted; both ways give the same order. `users` and `items` lead
+    from what stands in the batches to positions, of which each is there.
     """
     values = _ranked(batches)
     packing = _Packing.of(batches, int(items.max()) + 1, n_kinds, len(values))

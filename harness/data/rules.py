@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import polars as pl
 
 from harness.core.arrays import Bool
 from harness.data import times
-from harness.data.conditions import Condition, all_hold, as_number, where_to_write
+from harness.data.conditions import Condition, all_hold, as_number, condition, where_to_write
+from harness.data.layout import EventTable
 
 _SHOWN = 60
 
@@ -102,13 +104,7 @@ def shown(value: str | None) -> str:
 
 
 def rows_key(*columns: str) -> str:
-    """Return how to say that columns hold lists of rows.
-
-    Examples
-    --------
-    >>> rows_key("events")
-    'rows = "events" under [data]'
-    """
+    """Return how to say that columns hold lists of rows."""
     lists = columns[0] if len(columns) == 1 else columns
     return f"rows = {json.dumps(lists, ensure_ascii=False)} under [data]"
 
@@ -119,23 +115,6 @@ def id_rule(
     """Return what a column of ids must hold, or of event types; `where` leaves out events."""
     hint = "" if where is None else _without_empty(column, where)
     return FieldRule(column, expected, None, True, hint)
-
-
-def number_rule(column: str, without: Sequence[str], where: Sequence[Condition]) -> FieldRule:
-    """Return what a column that is bounded must hold, if anything.
-
-    Texts that are left out need be no numbers.
-    """
-    number = as_number(pl.col(column).replace(list(without), "0"), is_text=True)
-    return FieldRule(column, "a number", number, False, if_unread=_left_out(column, where))
-
-
-def value_rule(column: str, where: Sequence[Condition]) -> FieldRule:
-    """Return what a column of values must hold."""
-    number = as_number(pl.col(column), is_text=True)
-    finite = pl.when(number.is_finite()).then(number)
-    within = _without_empty(column, where, is_number=True)
-    return FieldRule(column, "a number", finite, True, within, _left_out(column, where))
 
 
 def time_rule(
@@ -153,17 +132,40 @@ def time_rule(
     return FieldRule(column, expects(), parse, required, hint, expects=expects)
 
 
+def rules_of(table: EventTable, kinds: Mapping[str, Any], pattern: str | None) -> list[FieldRule]:
+    """Return what the columns of events must hold, in the order in which faults are told."""
+    where, value = table.where, table.value
+    rules = [id_rule(column, where) for column in (table.user, table.item)]
+    if table.time is not None:
+        typed = kinds[table.time].is_temporal()  # however numbers are to be read
+        written = "iso" if typed else table.time_format
+        rules.append(time_rule(table.time, written, pattern, required=True, where=where))
+    if table.kind is not None:
+        rules.append(id_rule(table.kind, where, expected="an event type"))
+    if value is not None:
+        number = as_number(pl.col(value), is_text=True)
+        finite = pl.when(number.is_finite()).then(number)
+        hint = _without_empty(value, where, is_number=True)
+        rules.append(FieldRule(value, "a number", finite, True, hint, _left_out(value, where)))
+    for column, without in ((each.column, each.without) for each in where if each.bounds):
+        text = pl.col(column).replace(list(without), "0")  # those left out need be no numbers
+        number, hint = as_number(text, is_text=True), _left_out(column, where)
+        rules.append(FieldRule(column, "a number", number, False, if_unread=hint))
+    return rules
+
+
 def _without_empty(column: str, where: Sequence[Condition], *, is_number: bool = False) -> str:
     """Return how rows are left out in which nothing stands; NaN is within no bounds of numbers."""
-    kept = next((each for each in where if each.column == column), Condition(column))
+    held = {each.column: each.value for each in where if not each.among}.get(column, {})
     if is_number:
-        kept = replace(kept, empty=None, low=kept.low if kept.bounds else 0)
+        bounds = {name: bound for name, bound in held.items() if name != "empty"}
+        value = bounds if bounds.keys() & {"min", "above", "max"} else {"min": 0, **bounds}
     else:
-        kept = replace(kept, empty=False)
-    return f"; {where_to_write(where, [kept])} leaves such rows out"
+        value = {**held, "empty": False}
+    return f"; {where_to_write(where, [condition(column, value)])} leaves such rows out"
 
 
 def _left_out(column: str, where: Sequence[Condition]) -> str:
     """Return how rows are left out whose text is no number, which bounds do not do."""
-    kept = where_to_write(where, [Condition(column, ("1", "2.5"))]).removesuffix(",")
+    kept = where_to_write(where, [condition(column, ["1", "2.5"])]).removesuffix(",")
     return f"; fix it, or list the texts of the rows to keep: {kept}"

@@ -17,9 +17,9 @@ from harness.core.io import PACKED
 from harness.data import times
 from harness.data.conditions import Condition
 from harness.data.layout import EventTable, Table
-from harness.data.rules import FieldRule, first_fault, rows_key
+from harness.data.rules import FieldRule, first_fault, rows_key, rules_of
 from harness.data.sources.header import separator_hint, unnamed
-from harness.data.to_events import Batch, Rows, refuse_float_ids, refuse_types, rules_of, to_events
+from harness.data.to_events import Batch, Rows, refuse_float_ids, refuse_types, to_events
 
 _PACKED = 5
 """How often longer a packed file is than what it is packed in, about."""
@@ -61,35 +61,18 @@ class Wanted:
 class Source:
     """One file of a table.
 
-    Attributes
-    ----------
-    shown : Path or str
-        The file as the user knows it, perhaps packed.
-    rows : callable
-        A generator of `Rows`. Where the file cannot be read it raises DataError, behind the rows
-        before that.
-    kinds : mapping of column to Polars type
-        None of a text file.
-    size : callable, optional
-        Returns how many rows there are; by default the first tell that.
-    header, holder : str
-        How messages begin that a column is missing, and what has other columns.
-    place : callable
-        How messages name a row by its place, from 1.
-    first_row, n_rows : int
-        The rows that `events` has of a Parquet file.
+    `rows` is a generator. Where the file cannot be read it raises DataError, behind the rows
+    before that.
     """
 
     table: Table
-    shown: Any
+    shown: Any  # the file as the user knows it, perhaps packed
     names: list[str]
     rows: Callable[[Wanted], Iterator[Rows]]
-    kinds: Mapping[str, Any] = field(default_factory=dict)
-    size: Callable[[], int] | None = None
-    header: str = ""
-    holder: str = "the file"
-    place: Callable[[int], str] = "row {}".format
-    first_row: int = 0
+    kinds: Mapping[str, Any] = field(default_factory=dict)  # Polars' types; none of a text file
+    size: Callable[[], int] | None = None  # by default the first rows tell it
+    place: Callable[[int], str] = "row {}".format  # names a row by its place, from 1
+    first_row: int = 0  # that `events` has of a Parquet file
     n_rows: int | None = None
 
     def require(self, columns: Sequence[str]) -> None:
@@ -102,9 +85,10 @@ class Source:
             is_text = not self.kinds and self.names  # a file of JSON may be empty
             if not hint and is_text and set(columns).isdisjoint(self.names):
                 hint = unnamed(self.table) if self.table.header is None else ""
+            holder = "it" if self.table.header is None else self.table.named("header")
             raise DataError(
-                f'{self.shown}: {self.header}no column "{name}"; '
-                f"{self.holder} has: {', '.join(self.names)}" + (f"\n{hint}" if hint else "")
+                f'{self.shown}: no column "{name}"; {holder} has: {", ".join(self.names)}'
+                + (f"\n{hint}" if hint else "")
             )
 
     def _nearest(self, name: str) -> str:
@@ -145,14 +129,7 @@ class Source:
         return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
 
     def texts(self, columns: Sequence[str], rules: Sequence[FieldRule] = ()) -> pl.DataFrame:
-        """Return columns as text.
-
-        Raises
-        ------
-        DataError
-            A row with too few or too many fields, an empty id, a time or number that cannot be
-            read; the message names file, line, column and value.
-        """
+        """Return columns as text; DataError names file, line, column and value of a fault."""
         ids = [rule.column for rule in rules if rule.parse is None]
         for name in ids:
             refuse_float_ids(self.shown, name, self.kinds.get(name, pl.String()))
@@ -170,9 +147,9 @@ class Source:
     def events(
         self, table: EventTable, secret: UInt64, pattern: str | None = None
     ) -> Iterator[Batch]:
-        """Yield the rows as events, in batches; raise as `texts` does.
+        """Yield the rows as events, in batches; `secret` makes keys of ids.
 
-        `secret` makes keys of ids; `pattern` is how times are written, by default as the first.
+        `pattern` is how times are written, by default as the first.
         """
         if self.kinds:
             refuse_types(self.shown, table, self.kinds)
@@ -180,14 +157,9 @@ class Source:
             pattern = self.pattern(table.time, table.time_format)
         kinds = [] if table.kind is None else [table.kind]
         values = [] if table.value is None else [table.value]
-        words = [
-            condition.column for condition in table.where if condition.among or condition.without
-        ]
-        measured = [
-            condition.column
-            for condition in table.where
-            if condition.empty is False or condition.bounds
-        ]
+        where = table.where
+        words = [each.column for each in where if each.among or each.without]
+        measured = [each.column for each in where if each.empty is False or each.bounds]
         wanted = Wanted(
             columns=list(dict.fromkeys([*kinds, *values, *words, *measured, *table.watched])),
             ids=[table.user, table.item],
@@ -208,7 +180,7 @@ class Source:
                 frame = rows.frame.with_columns(texts)
                 rules = rules_of(table, frame.schema, pattern)
                 with suppress(*UNREADABLE):  # a column that has no texts
-                    self._refuse_faults(replace(rows, frame=frame), rules, table.where, start)
+                    self._refuse_faults(replace(rows, frame=frame), rules, where, start)
                 raise unreadable(self.shown, error) from error
             if len(batch.time) + batch.left_out > 0:
                 yield batch

@@ -28,13 +28,7 @@ _LOGS = (".wal", "-wal", "-journal")
 
 
 def sources(table: Table) -> Generator[Source, None, None]:
-    """Yield the files of a table, by name; packed Parquet is there in plain while it is used.
-
-    Raises
-    ------
-    DataError
-        A file that is missing or empty, no UTF-8, or without a usable header.
-    """
+    """Yield the files of a table, by name; packed Parquet is there in plain while it is used."""
     for part in parts_of(table):
         if table.frame is not None:
             yield frame_source(table, table.frame)
@@ -105,21 +99,10 @@ def files_of(table: Table) -> list[Path]:
 
 
 class EventReader:
-    """Reads the events of a layout, and counts the rows that are left out.
+    """Reads the events of a layout, and counts the rows that are left out, table by table.
 
-    Parameters
-    ----------
-    progress : callable
-        Told the rows of each batch.
-
-    Attributes
-    ----------
-    rows, left_out : list of int
-        Of each table, so far.
-    lows : list of mapping
-        What the watched columns of each table say, by name.
-    type_columns : list of str or None
-        The column of event types of each table that the config does not name.
+    `lows` is what watched columns say, by name; `type_columns` are columns of event types that the
+    config does not name.
     """
 
     def __init__(self, layout: Layout, progress: Callable[[int], object]) -> None:
@@ -129,13 +112,7 @@ class EventReader:
         self.type_columns: list[str | None] = [None] * len(layout.events)
 
     def batches(self) -> Iterator[tuple[int, Batch]]:
-        """Yield the events, with the number of the table that they are of.
-
-        Raises
-        ------
-        DataError
-            A file, column or value that cannot be used; a table without events.
-        """
+        """Yield the events, with the number of the table that they are of."""
         for number, table in enumerate(self.layout.events):
             for source in sources(table):
                 yield from self.of_file(number, table, source)
@@ -148,11 +125,8 @@ class EventReader:
         source.require(table.columns)
         if self.type_columns[number] is None:
             self.type_columns[number] = oddities.type_column(table, source.names)
-        try:
-            for batch in source.events(watching(table, source.names, source.first), self._secret):
-                yield number, self.counted(number, batch)
-        except DataError as error:
-            raise oddities.also_of_zeros(error, self.layout, table, source.first) from error
+        for batch in source.events(watching(table, source.names, source.first), self._secret):
+            yield number, self.counted(number, batch)
 
     def counted(self, number: int, batch: Batch) -> Batch:
         """Count a batch of a table, and return it."""

@@ -31,23 +31,10 @@ _ISO = re.compile(
 
 
 def pattern_of(time_format: str, sample: str) -> str | None:
-    """Return the strptime pattern of a text column, None where `sample` does not fit.
+    """Return the strptime pattern of a text column by its first value, None where that fits none.
 
-    Parameters
-    ----------
-    time_format : str
-        ``iso`` (the pattern follows from `sample`) or a strptime pattern (returned as it is).
-    sample : str
-        The first value of the column.
-
-    Examples
-    --------
-    >>> pattern_of("iso", "2020-09-16")
-    '%Y-%m-%d'
-    >>> pattern_of("iso", "2012-06-23 23:59:48")
-    '%Y-%m-%d %H:%M:%S%.f'
-    >>> pattern_of("iso", "16.9.2020") is None
-    True
+    >>> pattern_of("iso", "2012-06-23 23:59:48"), pattern_of("iso", "16.9.2020")
+    ('%Y-%m-%d %H:%M:%S%.f', None)
     """
     if time_format != "iso":
         return time_format
@@ -112,8 +99,6 @@ def expected(time_format: str, pattern: str | None = None, value: str = "") -> s
 
     Where ISO times are expected, it names the formats that read the value, or a usual one.
 
-    Examples
-    --------
     >>> expected("iso", value="01/02/2025").partition("another format: ")[2]
     'time_format = "%d/%m/%Y" or "%m/%d/%Y", or "epoch_s"'
     """
@@ -130,12 +115,12 @@ def expected(time_format: str, pattern: str | None = None, value: str = "") -> s
             f'time_format = {other}, or "epoch_s"'
         )
     if time_format in EPOCH_UNITS_US:
-        unit = {"epoch_s": "seconds", "epoch_ms": "milliseconds"}.get(time_format, "microseconds")
+        units = {"epoch_s": "seconds", "epoch_ms": "milliseconds", "epoch_us": "microseconds"}
         other = "epoch_ms" if time_format == "epoch_s" else "epoch_s"
-        other_unit = "milliseconds" if time_format == "epoch_s" else "seconds"
         return (
-            f"a number of {unit} since 1970-01-01, within the years 1 to 9999; {other_unit} are "
-            f'time_format = "{other}", times such as 2020-09-16 or 2020-09-16 12:30:00 "iso"'
+            f"a number of {units[time_format]} since 1970-01-01, within the years 1 to 9999; "
+            f'{units[other]} are time_format = "{other}", times such as 2020-09-16 or '
+            '2020-09-16 12:30:00 "iso"'
         )
     digits = "; %Y is a year of four digits, %y one of two" if "%Y" in time_format else ""
     return f"a time written as {time_format}{digits}"

@@ -18,15 +18,7 @@ from harness.data import dataset, times
 from harness.data.conditions import all_hold, as_number
 from harness.data.layout import EventTable
 from harness.data.naming import INSIDE
-from harness.data.rules import (
-    FieldRule,
-    id_rule,
-    number_rule,
-    rows_key,
-    shown,
-    time_rule,
-    value_rule,
-)
+from harness.data.rules import rows_key, shown
 
 MOST_LABELS = 255
 """Event types of a log."""
@@ -60,28 +52,14 @@ def key_of(column: str) -> pl.Expr:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows of a file.
+    """Some rows of a file."""
 
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        All columns; of ids in text that are wanted as keys alone, whether there is one.
-    lines : int64 array, optional
-        The place of each in the file, from 1; None: one behind the other.
-    left_out, bytes : int
-        Lines between them that are left out, and the length of the text of all.
-    ids : mapping of column to Met
-        Keys, where the file gives them.
-    as_text : callable, optional
-        Returns all columns of a text file, where the frame has marks in place of ids.
-    """
-
-    frame: pl.DataFrame
-    lines: Int64 | None = None
-    left_out: int = 0
-    bytes: int = 0
-    ids: Mapping[str, Met] = field(default_factory=dict)
-    as_text: Callable[[], pl.DataFrame] | None = None
+    frame: pl.DataFrame  # of ids in text that are wanted as keys alone, whether there is one
+    lines: Int64 | None = None  # the place of each in the file, from 1; None: in order
+    left_out: int = 0  # lines between them
+    bytes: int = 0  # of the text of all
+    ids: Mapping[str, Met] = field(default_factory=dict)  # by column, where the file gives keys
+    as_text: Callable[[], pl.DataFrame] | None = None  # all columns, where the frame has marks
 
 
 class Labels(NamedTuple):
@@ -93,33 +71,17 @@ class Labels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a file, as events.
-
-    Attributes
-    ----------
-    time : int64 array
-        Microseconds since 1970.
-    row : int64 array, optional
-        The row in the file, from 0, where the table is to be numbered.
-    left_out : int
-        Rows that do not hold the conditions.
-    bytes : int
-        Of text that all were read from.
-    kind, value : optional
-        The event types, and numbers, where the table has columns of them.
-    watched : mapping of column to float64 array
-        Numbers: NaN where nothing stands, infinity where a text is no number.
-    """
+    """Some rows of a file, as events."""
 
     user: Met
     item: Met
-    time: Int64
-    row: Int64 | None
-    left_out: int
-    bytes: int
+    time: Int64  # microseconds since 1970
+    row: Int64 | None  # in the file, from 0, where the table is to be numbered
+    left_out: int  # rows that do not hold the conditions
+    bytes: int  # of text that all were read from
     kind: Labels | None
     value: Floats | None
-    watched: Mapping[str, Floats]
+    watched: Mapping[str, Floats]  # NaN where nothing stands, infinity where a text is no number
 
 
 def to_events(
@@ -127,21 +89,8 @@ def to_events(
 ) -> Batch | None:
     """Return rows as events of a table; None where a value is not what it should be.
 
-    Parameters
-    ----------
-    name : Path or str
-        Of the file, for messages.
-    pattern : str, optional
-        How times are written where they are text; see `harness.data.times.from_text`.
-    start : int
-        The number of the first row in the file, from 0.
-
-    Raises
-    ------
-    DataError
-        A column of a type that it cannot have, or of too many event types.
-    polars.exceptions.PolarsError
-        A text is no number in a column that is bounded.
+    `pattern` is as of `times.from_text`, `start` the number of the first row, from 0. A column of a
+    type that it cannot have is a DataError; a text in a bounded column is an error of Polars.
     """
     refuse_types(name, table, rows.frame.schema)
     frame = rows.frame
@@ -187,24 +136,6 @@ def to_events(
         value=None if value is None else arrays[dataset.VALUE] + 0.0,  # no zero below zero
         watched={column: arrays[f"{_WATCHED}{column}"] for column in table.watched},
     )
-
-
-def rules_of(table: EventTable, kinds: Kinds, pattern: str | None) -> list[FieldRule]:
-    """Return what the columns of events must hold, in the order in which faults are told."""
-    rules = [id_rule(column, table.where) for column in (table.user, table.item)]
-    if table.time is not None:
-        typed = kinds[table.time].is_temporal()  # however numbers are to be read
-        written = "iso" if typed else table.time_format
-        rules.append(time_rule(table.time, written, pattern, required=True, where=table.where))
-    if table.kind is not None:
-        rules.append(id_rule(table.kind, table.where, expected="an event type"))
-    if table.value is not None:
-        rules.append(value_rule(table.value, table.where))
-    bounded = (condition for condition in table.where if condition.bounds)
-    return [
-        *rules,
-        *(number_rule(condition.column, condition.without, table.where) for condition in bounded),
-    ]
 
 
 def _columns(

@@ -15,21 +15,10 @@ cdef enum:
 
 
 cdef class Tally:
-    """Faults that were counted; none at first.
+    """How often each of some faults was found, in how many lines, and how many can be mended.
 
-    Parameters
-    ----------
-    faults : int
-        How many different ones there are.
-
-    Attributes
-    ----------
-    counts, lines : int64 array, (faults,)
-        How often each fault was found, and in how many lines.
-    mended : int64 array, (faults,)
-        How often what it is of can be mended.
-    examples : int64 array, (faults, EXAMPLES, 3)
-        The first of each: a line of the block, its first byte and the byte behind the last.
+    `examples`, (faults, EXAMPLES, 3), are the first: a line of the block, its first byte and the
+    byte behind the last.
     """
 
     def __init__(self, Py_ssize_t faults=SHAPES):
@@ -171,13 +160,7 @@ def cut(
     int32_t[::1] users,
     Tally tally,
 ):
-    """Find the wanted fields of every line; `wanted`, `starts` and the others as in `fields`.
-
-    Parameters
-    ----------
-    width : int
-        How many bytes stand between fields, of which the first is `separator`.
-    """
+    """Find the wanted fields of every line; `width` bytes stand between, the first `separator`."""
     cdef Py_ssize_t line = 0, at = 0, begin = 0, field = 0, stop, fields = wanted.shape[0], part = 0
     cdef uint64_t found
     cdef bint ends
@@ -244,23 +227,10 @@ def plain(
     int64_t[::1] unclosed,
     int64_t[::1] torn,
 ):
-    """Write whole lines without quotes.
+    """Write whole lines without quotes; a record of `longest` bytes has a quote never closed.
 
-    Parameters
-    ----------
-    quote : bool
-        Whether fields may be quoted.
-    escape : int
-        The byte that makes a quote, a separator or itself behind it a letter; -1: none does.
-    last : bool
-        Whether nothing follows the block, so that what is open now stays open.
-    longest : int
-        Bytes of a record beyond which a quote was never closed.
-
-    Returns
-    -------
-    written, n, at, line, n_unclosed, n_torn : int
-        How long `out`, `lines`, `unclosed` and `torn` are; bytes that were read; physical lines.
+    `escape` makes a quote, a separator or itself behind it a letter; -1: none does. Return how long
+    `out` and `lines` are, bytes that were read, physical lines, and how many are unclosed and torn.
     """
     cdef Py_ssize_t written = 0, n = 0, at = 0, line = 0, n_unclosed = 0, n_torn = 0
     cdef Record found

@@ -41,38 +41,19 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole lines.
+    """Whole lines; physical lines are counted from 0."""
 
-    Attributes
-    ----------
-    buffer : uint8 array, at least `size` + PAD long
-    separator, end : int
-        Bytes between fields and behind lines.
-    written : int
-        What the file has for `separator`, for `text`.
-    width : int
-        How many bytes stand between fields; the first is `separator`.
-    lines : int64 array, optional
-        The physical line of each, from 0; None where each is one.
-    ended : int, optional
-        How many physical lines there are; None: as many as lines.
-    unclosed, torn : int64 arrays
-        Physical lines, from 0, with a quote never closed, and with text behind a closed one.
-    consumed : int
-        Bytes of the stream that the lines were.
-    """
-
-    buffer: Bytes
+    buffer: Bytes  # at least `size` + PAD long
     size: int
-    separator: int
-    end: int = _LINE
-    written: int = FIELD
-    lines: Int64 | None = None
-    ended: int | None = None
-    unclosed: Int64 = field(default_factory=lambda: _NONE)
-    torn: Int64 = field(default_factory=lambda: _NONE)
-    consumed: int = 0
-    width: int = 1
+    separator: int  # the byte between fields, or the first of several
+    end: int = _LINE  # the byte behind lines
+    written: int = FIELD  # what the file has for `separator`
+    lines: Int64 | None = None  # the physical line of each; None where each is one
+    ended: int | None = None  # how many physical lines there are; None: as many as lines
+    unclosed: Int64 = field(default_factory=lambda: _NONE)  # those with a quote never closed
+    torn: Int64 = field(default_factory=lambda: _NONE)  # those with text behind a closed quote
+    consumed: int = 0  # bytes of the stream that the lines were
+    width: int = 1  # how many bytes stand between fields
 
     def text(self, start: int, stop: int) -> bytes:
         """Return some bytes as they stand in the file, but for quotes."""
@@ -101,12 +82,7 @@ def plain(
 ) -> tuple[Block, int]:
     """Return the whole lines of some bytes as plain ones, and how many bytes those are.
 
-    Parameters
-    ----------
-    quote, escape
-        As of `Reader`.
-    last : bool
-        Whether nothing follows, so that what is open now stays open.
+    `quote` and `escape` are as of `Reader`. If nothing follows the `last`, what is open stays open.
     """
     out = np.empty(size + PAD, np.uint8)
     most = count_byte(buffer, size, _LINE) + 1
@@ -133,21 +109,9 @@ def plain(
 class Reader:
     """Reads a stream block by block; buffers are used again when they are given back.
 
-    Parameters
-    ----------
-    separator : bytes
-        What stands between fields; where it is several bytes, quotes are letters.
-    quote : bool
-        Whether fields may be quoted; else quotes are letters.
-    escape : str
-        The sign that makes a quote, a separator or itself behind it a letter; empty: none does.
-
-    Attributes
-    ----------
-    ends : bool
-        Whether the last line that was read had an end.
-    header_lines : int
-        Lines before the first row.
+    Quotes are letters if not `quote`, or where the `separator` is several bytes. An `escape` makes
+    a quote, a separator or itself behind it a letter. `ends` is whether the last line that was read
+    had an end.
     """
 
     header_lines = 1
@@ -239,8 +203,6 @@ class Reader:
 def wanted(fields: int, places: Sequence[int]) -> Int32:
     """Return, for each of so many fields, its column among those at `places`; −1: not wanted.
 
-    Examples
-    --------
     >>> wanted(3, [2, 0]).tolist()
     [1, -1, 0]
     """
@@ -252,18 +214,8 @@ def wanted(fields: int, places: Sequence[int]) -> Int32:
 def fields(block: Block, columns: Int32, tally: Tally | None = None) -> tuple[Int64, Int64, Int32]:
     """Return where the wanted fields of a block begin and end, and which lines are no rows.
 
-    Parameters
-    ----------
-    columns : int32 array
-        What `wanted` gives.
-    tally : Tally, optional
-        Takes lines with too few or too many fields, and blank ones.
-
-    Returns
-    -------
-    starts, stops : int64 array, (lines, wanted fields)
-    users : int32 array, (lines,)
-        NO_ROW where there is no row, else 0.
+    Of the `columns` that `wanted` gives, starts and stops are (lines, wanted fields); the third is
+    NO_ROW for a line that is no row, else 0. `tally` takes those of other numbers of fields.
     """
     n = count_byte(block.buffer, block.size, block.end)
     starts, stops = np.zeros((2, n, int(columns.max()) + 1), np.int64)
@@ -304,21 +256,11 @@ def keys(buffer: Bytes, starts: Int64, stops: Int64, secret: UInt64) -> UInt64:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is odd in lines, which are counted from 0.
+    """What is odd in lines, which are counted from 0."""
 
-    Attributes
-    ----------
-    returns : int
-        Carriage returns that no end of a line follows.
-    nuls : list of int
-        Lines that hold NULs.
-    undecodable : list of (int, str)
-        Lines that hold bytes that are no UTF-8, and the first such byte.
-    """
-
-    returns: int
-    nuls: list[int]
-    undecodable: list[tuple[int, str]]
+    returns: int  # carriage returns that no end of a line follows
+    nuls: list[int]  # lines that hold NULs
+    undecodable: list[tuple[int, str]]  # lines that are no UTF-8, and the first such byte
 
 
 def survey(buffer: Bytes, size: int, end: int) -> Survey:

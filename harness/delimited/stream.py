@@ -32,21 +32,11 @@ _OTHERS = {
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A stream of the file's text.
-
-    Attributes
-    ----------
-    stream : binary file
-        UTF-8, whatever the file is.
-    encoding : str
-        ``utf-16`` where the file is, else as was said.
-    packed : str
-        ``gz``, ``zip``, or empty.
-    """
+    """A stream of the file's text, in UTF-8, whatever the file is."""
 
     stream: BinaryIO
-    encoding: str
-    packed: str = ""
+    encoding: str  # of the file: ``utf-16`` where it is, else as was said
+    packed: str = ""  # ``gz``, ``zip``, or empty
 
     @property
     def is_json(self) -> bool:
@@ -69,16 +59,8 @@ def is_parquet(path: Path) -> bool:
 def opened(path: Path, cap: Cap = SENT, encoding: str = UTF_8) -> Iterator[Opened]:
     """Yield a file's bytes, of a packed one no more than the cap allows.
 
-    Parameters
-    ----------
-    encoding : str
-        Of a file without a byte order mark, which says more than anybody.
-
-    Raises
-    ------
-    Refused
-        No such file, a folder, an archive that holds other than one file or is damaged or too
-        large, and what is no text.
+    A byte order mark says more than `encoding`. Raise Refused for no such file, a folder, an
+    archive that holds other than one file or is damaged or too large, and what is no text.
     """
     try:
         mode = path.stat().st_mode

@@ -11,10 +11,9 @@ import polars as pl
 
 from harness.core.errors import DataError
 from harness.data.layout import EventTable, Table
-from harness.data.rules import bad_texts
+from harness.data.rules import bad_texts, rules_of
 from harness.data.source import Wanted
 from harness.data.table_files import sources
-from harness.data.to_events import rules_of
 
 MOST_TEXTS = 1_000
 """Different texts of a column that are kept."""

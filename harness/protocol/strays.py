@@ -15,7 +15,7 @@ import numpy as np
 from harness.config import Config, TimeSplit
 from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
-from harness.data.conditions import Condition
+from harness.data.conditions import condition
 from harness.data.dataset import DAY_US, Dataset
 from harness.data.layout import Layout
 
@@ -60,15 +60,18 @@ class Strays:
 
     def left_out(self, layout: Layout) -> str:
         """Return the condition that leaves them out; empty where no condition can."""
-        time = layout.column("time")
         if self.days < self.rest:
-            return layout.where_with([Condition(time, since=self.rest[0] * DAY_US)])
-        return layout.where_with([Condition(time, until=(self.rest[1] + 1) * DAY_US - 1)])
+            return _bounded(layout, "min", self.rest[0])
+        return _bounded(layout, "max", self.rest[1])
 
     def kept(self, layout: Layout) -> str:
         """Return the condition that says that the last events are meant."""
-        until = (self.days[1] + 1) * DAY_US - 1
-        return layout.where_with([Condition(layout.column("time"), until=until)])
+        return _bounded(layout, "max", self.days[1])
+
+
+def _bounded(layout: Layout, bound: str, day: int) -> str:
+    date = np.datetime64(day, "D").item()
+    return layout.where_with([condition(layout.column("time"), {bound: date})])
 
 
 def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]:

@@ -26,8 +26,8 @@ from harness.core.io import whole_file
 from harness.data import attributes, dataset, loading, ordering
 from harness.data.buckets import EVENTS
 from harness.data.dataset import Dataset, Events, of_starts, one_kind
-from harness.data.event_types import Codes, EventType, codes_of, in_order, of_types
 from harness.data.layout import Layout
+from harness.data.loading import Codes, EventType, codes_of, in_order, of_types
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.spark import reading
 from harness.spark.reading import ITEMS, KINDS, PLACE, SINCE, TABLE, USERS, checked, divided

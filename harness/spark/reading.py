@@ -19,9 +19,9 @@ import polars as pl
 from harness.core.arrays import Counts, places
 from harness.core.errors import UsageError
 from harness.core.random import LEAVES, id_hashes, leaf_of
-from harness.data import attributes, buckets, dataset, loading, parts, times
-from harness.data.event_types import EventType
+from harness.data import attributes, buckets, dataset, loading, times
 from harness.data.layout import CATALOG, AttributeTable, EventTable, Layout, Table
+from harness.data.loading import EventType
 from harness.data.naming import Part, parts_of
 from harness.data.oddities import Low, type_column, watching
 from harness.data.rules import id_rule, time_rule
@@ -268,7 +268,7 @@ def read_pieces(
     """Yield what each bucket gets of pieces, and what the driver learns of all."""
     reader, task = _Reader(layout, pieces, rows), partition()
     times, kinds, events = list[int](), set[EventType](), 0
-    for source, read in enumerate(loading.in_parts(layout, reader, PART_ROWS, parts.MOST_IDS)):
+    for source, read in enumerate(loading.in_parts(layout, reader, PART_ROWS, buckets.MOST_IDS)):
         if read.first:
             divider = _Divider(keys, (number, task, source))
         for key, content in divider.of_buckets(read):
@@ -387,7 +387,7 @@ class _Divider:
         """
         bucket_of, count = _buckets_of(read.users, len(self.keys)), len(self.keys)
         order = np.argsort(bucket_of, kind="stable")
-        ids, user_ends = read.users.gather(order), parts.ends_of(bucket_of, count)
+        ids, user_ends = read.users.gather(order), buckets.ends_of(bucket_of, count)
         behind = (self._sent - user_ends[:-1]).astype(np.int32)
         self._sent += np.diff(user_ends).astype(np.int32)
         numbers = places(order, len(order)) + behind[bucket_of]
@@ -398,7 +398,7 @@ class _Divider:
         number_of_item = np.empty(len(self._items), np.int32)
         narrowed = {n: narrow(c) for n, c in read.columns.items() if n == dataset.ROW}
         columns = read.columns | narrowed
-        columns, ends = parts.in_groups(columns, self._bucket_of, self._number_of, count)
+        columns, ends = buckets.in_groups(columns, self._bucket_of, self._number_of, count)
         kinds = pl.DataFrame(read.kinds, EventType._fields, orient="row")
         for bucket, key in enumerate(self.keys):
             rows = slice(ends[bucket], ends[bucket + 1])

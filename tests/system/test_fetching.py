@@ -25,8 +25,7 @@ from conftest import Cli, is_refused, refusal, tells
 from harness.core.errors import DataError
 from harness.core.progress import doing
 from harness.data import datasets
-from harness.data.datasets import DATASETS, PublicDataset
-from harness.data.fetching import Place
+from harness.data.datasets import DATASETS, Place, PublicDataset
 
 
 class Answer(NamedTuple):

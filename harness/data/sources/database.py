@@ -52,13 +52,7 @@ def kind_of(path: Path) -> str | None:
 
 
 def database_source(table: Table, part: Part) -> Source:
-    """Return the table of a database that a part names.
-
-    Raises
-    ------
-    DataError
-        A file that is no such database, is locked or damaged, or has no such table.
-    """
+    """Return the table of a database that a part names."""
     file, kind = part.path, kind_of(part.path)
     if kind is None:
         raise DataError(
@@ -84,7 +78,7 @@ def database_source(table: Table, part: Part) -> Source:
             query = connection.execute(f"SELECT count(*) FROM {place}")  # noqa: S608 - quoted
             return int(query.fetchone()[0])
 
-    return Source(table, shown, list(kinds), rows_of, kinds, size=size, holder="the table")
+    return Source(table, shown, list(kinds), rows_of, kinds, size=size)
 
 
 @contextmanager
@@ -147,14 +141,12 @@ def _duckdb_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return the names of all tables and views, and how SQL has them."""
     named = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables "
-        "WHERE table_catalog = current_database() ORDER BY 1, 2"
+        "WHERE table_catalog = current_database() ORDER BY table_schema != 'main', 1, 2"
     ).fetchall()
-    plain = {name: _quoted(schema, name) for schema, name in named if schema == "main"}
-    return plain | {
-        f"{schema}.{name}": _quoted(schema, name)
-        for schema, name in named
-        if schema != "main" and f"{schema}.{name}" not in plain
-    }
+    tables: dict[str, str] = {}
+    for schema, name in named:  # a name with a point in main comes before a schema's table
+        tables.setdefault(name if schema == "main" else f"{schema}.{name}", _quoted(schema, name))
+    return tables
 
 
 def _duckdb_types(connection: duckdb.DuckDBPyConnection, place: str) -> dict[str, str]:

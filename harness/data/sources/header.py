@@ -139,11 +139,6 @@ def with_cure(says: str, table: Table) -> str:
     return f"{says}; save the file as UTF-8, or set {allowed} {place}"
 
 
-def _other_separators(table: Table, line: str) -> list[str]:
-    """Return what else may stand between the fields of a line."""
-    return [sign for sign in _SEPARATORS if sign in line and sign != table.separator]
-
-
 def _separated(separator: str, table: Table) -> str:
     """Return how to say what stands between the fields of a table."""
     if table.key == LISTS:
@@ -158,17 +153,9 @@ def _separated(separator: str, table: Table) -> str:
 def miscounted(table: Table, first: Sequence[str], names: Sequence[str]) -> str:
     """Return what is said of line 1 where it has another number of fields than it has names."""
     named = f"{table.named('header')} names {len(names)} ({', '.join(names)})"
-    says = f" has {counted(len(first), 'field')}, but {named}; "
-    line = table.separator.join(first)
-    signs = _other_separators(table, line)
-    exact = [sign for sign in signs if line.count(sign) + 1 == len(names)]
-    if exact and len(first) < len(names):
-        cure = _separated(exact[0], table)
-        return f"{says}separated by {json.dumps(exact[0])} they are {len(names)}: {cure}"
-    if len(first) > 1:
-        return f"{says}name every column, in file order"
-    separator = json.dumps(table.separator)
-    return f"{says}check the separator, which is not {separator}, or name every column"
+    hint = separator_hint(table, first, len(names)) if len(first) < len(names) else ""
+    hint = hint or "name every column, in file order, or check the separator"
+    return f" has {counted(len(first), 'field')}, but {named}; {hint}"
 
 
 def unnamed(table: Table) -> str:
@@ -179,12 +166,14 @@ def unnamed(table: Table) -> str:
     return f"if the file has no header line, {where}"
 
 
-def separator_hint(table: Table, names: Sequence[str]) -> str:
-    """Return what to do where names look like a line that something else separates."""
-    first = table.separator.join(names)
-    if _EXCEL.fullmatch(first):
-        return f"Excel wrote line 1, {first!r}: remove it, and {_separated(first[-1], table)}"
-    signs = _other_separators(table, first)
-    if len(names) == 1 and signs:
-        return f"the separator seems to be another: {_separated(signs[0], table)}"
-    return ""
+def separator_hint(table: Table, names: Sequence[str], count: int | None = None) -> str:
+    """Return what to do where one name, or fields, look like a line of `count` others."""
+    line = table.separator.join(names)
+    if _EXCEL.fullmatch(line):
+        return f"Excel wrote line 1, {line!r}: remove it, and {_separated(line[-1], table)}"
+    signs = [sign for sign in _SEPARATORS if sign in line and sign != table.separator]
+    if count is not None:
+        signs = [sign for sign in signs if line.count(sign) + 1 == count]
+    elif len(names) > 1:
+        return ""
+    return f"the separator seems to be another: {_separated(signs[0], table)}" if signs else ""

@@ -36,13 +36,7 @@ _SHOWN = 60
 
 
 def json_source(table: Table, shown: Path) -> Source:
-    """Return a file of JSON lines, plain or packed.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read or is empty, or whose first lines are no objects.
-    """
+    """Return a file of JSON lines, plain or packed."""
     first = next(_chunks(table, shown), None)
     if first is None:
         raise DataError(f"{shown}: the file is empty; expected one object per line")
@@ -114,27 +108,18 @@ class _Reader:
         return Rows(frame, np.arange(before + 1, before + 1 + lines))
 
     def _is_odd(self, chunk: bytes, name: str, kind: Any) -> bool:
-        """Return whether a column has to be looked at by line."""
-        if name not in self.lists:
-            return self._is_inexact(chunk, name, kind)
-        if kind == pl.Null:
-            return False
-        if not isinstance(kind, pl.List):
-            return True
-        if isinstance(kind.inner, pl.Struct):
-            return any(self._is_inexact(chunk, f.name, f.dtype) for f in kind.inner.fields)
-        return self._is_inexact(chunk, name, kind.inner)
-
-    def _is_inexact(self, chunk: bytes, name: str, kind: Any) -> bool:
-        """Return whether texts may have been something else: Polars makes text of floats there."""
-        if name not in self.compared:
-            return False
-        if kind != pl.String:
-            return bool(kind.is_float() or kind.is_nested())
-        between = rb"\s*:\s*" + (_IN_LIST if name in self.lists else b"")
-        return (
-            re.search(re.escape(json.dumps(name).encode()) + between + _NO_TEXT, chunk) is not None
-        )
+        """Return whether a column has to be looked at by line: Polars makes text of floats."""
+        between = rb"\s*:\s*"
+        if name in self.lists and kind != pl.Null:
+            if not isinstance(kind, pl.List):
+                return True
+            if isinstance(kind.inner, pl.Struct):
+                return any(self._is_odd(chunk, f.name, f.dtype) for f in kind.inner.fields)
+            kind, between = kind.inner, between + _IN_LIST
+        if name not in self.compared or kind != pl.String:
+            return name in self.compared and bool(kind.is_float() or kind.is_nested())
+        field = re.escape(json.dumps(name).encode())
+        return re.search(field + between + _NO_TEXT, chunk) is not None
 
     def _by_line(self, chunk: bytes, before: int) -> Rows:
         """Return the same, all values as text, and raise what is wrong first."""

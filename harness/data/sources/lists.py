@@ -21,13 +21,7 @@ _PLACE = "\0place"
 
 
 def kinds_of(shown: object, kinds: Mapping[str, Any], lists: Sequence[str]) -> dict[str, Any]:
-    """Return the columns that there are when lists are rows; fields of records have theirs.
-
-    Raises
-    ------
-    DataError
-        No list has such a name, or a field of its records has another column's.
-    """
+    """Return the columns that there are when lists are rows; fields of records have theirs."""
     every = {name: kind for name, kind in kinds.items() if name not in lists}
     for name in lists:
         kind = kinds.get(name)
@@ -52,11 +46,7 @@ def kinds_of(shown: object, kinds: Mapping[str, Any], lists: Sequence[str]) -> d
 def in_rows(rows: Rows, lists: Sequence[str], place: str) -> Iterator[Rows]:
     """Yield the elements of lists as rows, a bounded number at once; an empty list has none.
 
-    Raises
-    ------
-    DataError
-        Lists of one row have other lengths, or one is missing; `place` names the file, and what
-        `lines` count.
+    `place` names the file, and what `lines` count, in messages.
     """
     frame = rows.frame.with_columns(pl.Series(_PLACE, rows.lines))
     for name in lists:

@@ -23,13 +23,7 @@ _COPY = "; copy or write it again"
 
 
 def parquet_source(table: Table, plain: Path, shown: Path) -> Source:
-    """Return a Parquet file of a table; `shown` is how the user knows it, perhaps packed.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read.
-    """
+    """Return a Parquet file of a table; `shown` is how the user knows it, perhaps packed."""
     try:
         frame = pl.scan_parquet(plain.absolute(), glob=False)  # Polars expands "~"
         kinds = dict(frame.collect_schema())
@@ -50,16 +44,8 @@ def parquet_source(table: Table, plain: Path, shown: Path) -> Source:
 def frame_source(table: Table, frame: pl.DataFrame) -> Source:
     """Return a frame as a Parquet file of its rows would be read."""
     rows, kinds = partial(_rows, frame.lazy(), table, table.path), dict(frame.schema)
-    return Source(
-        table,
-        table.path,
-        list(kinds),
-        rows,
-        kinds,
-        size=lambda: frame.height,
-        holder="it",
-        place=lambda row: row_text(row - 1),
-    )
+    size, place = lambda: frame.height, lambda row: row_text(row - 1)
+    return Source(table, table.path, list(kinds), rows, kinds, size=size, place=place)
 
 
 def _rows(frame: pl.LazyFrame, table: Table, shown: Path, wanted: Wanted) -> Iterator[Rows]:

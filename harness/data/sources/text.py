@@ -49,24 +49,10 @@ FORMS = {
 
 
 def text_source(table: Table, shown: Path) -> Source:
-    """Return a delimited text file of a table, plain or packed.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read or is empty, or one without a usable header.
-    """
+    """Return a delimited text file of a table, plain or packed."""
     head = header_of(table, shown)
-    named = table.header is not None
-    return Source(
-        table,
-        shown,
-        names=head.names,
-        rows=partial(_rows, table, shown, head),
-        header="" if named else "line 1: ",
-        holder=table.named("header") if named else "the file",
-        place="line {}".format,
-    )
+    rows = partial(_rows, table, shown, head)
+    return Source(table, shown, head.names, rows, place="line {}".format)
 
 
 def _rows(table: Table, shown: Path, head: Header, wanted: Wanted) -> Iterator[Rows]:

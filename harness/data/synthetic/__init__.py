@@ -42,26 +42,9 @@ def synthesise(
 ) -> list[Path]:
     """Write the raw files of a competition; return them. Files of the same names are replaced.
 
-    Parameters
-    ----------
-    layout : {"hm", "ponpare", "kion"}
-    out : Path
-        Folder of the files, made if need be. Nothing is left in it unless all could be written.
-    users, items, events : int, optional
-        Rows of the user and item tables and of the log (Ponpare: visits and purchases together);
-        `DEFAULTS` where None.
-    seed : int, default 0
-        The same arguments give the same bytes.
-    gzip : bool, default False
-        Write `.csv.gz`.
-    progress : callable, optional
-        Called with the number of log rows just written.
-
-    Raises
-    ------
-    UsageError
-        For an unknown layout, a size below 1, more items than ids, a negative seed, or an `out`
-        that is a file.
+    Nothing is left in the folder `out` unless all could be written. `users`, `items` and `events`
+    are rows of the tables (of Ponpare, visits and purchases together), by default `DEFAULTS`.
+    `progress` is told the rows of the log as they are written.
     """
     if layout not in DEFAULTS:
         raise UsageError(f"layout: found {layout!r}; allowed: {', '.join(sorted(DEFAULTS))}")

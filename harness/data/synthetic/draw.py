@@ -106,8 +106,6 @@ def hex_ids(rng: Generator, count: int, width: int) -> pl.Series:
 def article_ids(rng: Generator, count: int) -> pl.Series:
     """Draw ascending H&M article ids: a zero, six digits of product and three of colour.
 
-    Examples
-    --------
     >>> article_ids(np.random.default_rng(1), 4).to_list()
     ['0108775001', '0108775004', '0534118002', '0534118005']
     """

@@ -76,16 +76,7 @@ class Rules:
 
 
 class Market:
-    """A shop with its users and items.
-
-    Attributes
-    ----------
-    items : int
-        Items in the log, listed or hidden.
-    listed : int64 array
-        Those in the item table, ascending.
-    appeal : Appeal
-    """
+    """A shop with its users and its `items`, listed or hidden; `listed` are in the item table."""
 
     def __init__(
         self,

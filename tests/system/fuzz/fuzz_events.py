@@ -14,7 +14,7 @@ from mutation import TOKENS, batches, chances, mutated, shown
 
 from harness.config import DataConfig
 from harness.core.errors import DataError
-from harness.data.conditions import Condition
+from harness.data.conditions import condition
 from harness.data.layout import Layout
 from harness.data.loading import load
 from harness.delimited import blocks
@@ -32,7 +32,7 @@ EPOCH = datetime(1970, 1, 1)
 
 def layout(folder: Path, name: str, numbered: bool) -> Layout:
     data = DataConfig(layout="table", path=".", events=name)
-    where = (Condition("stars", low=2),) if numbered else ()
+    where = (condition("stars", {"min": 2}),) if numbered else ()
     return data.table_layout(folder).with_events(where=where)
 
 

@@ -66,11 +66,11 @@ main()
 
 LARGE = """
 import sys
-from harness.data import buckets, parts
+from harness.data import buckets
 from harness.evaluation import memory
 
 memory.needed = lambda layout: sys.maxsize
-parts.PART_ROWS, buckets.bucket_count = 200, lambda events: 3
+buckets.PART_ROWS, buckets.bucket_count = 200, lambda events: 3
 """
 """What makes the log of `buckets` larger than memory, and its parts small."""
 

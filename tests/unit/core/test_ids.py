@@ -1,13 +1,8 @@
 """Codes of ids against a Python dict."""
 
-import importlib.util
-import secrets
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,23 +50,3 @@ def test_ids_that_were_made_to_share_a_slot_do_not() -> None:
     crafted = ids.filter(ids.hash(0) % 1024 == 7)[:16].to_frame("id")
     for hashed in hashes_of(pl.col("id")):
         assert crafted.select(hashed % 1024).n_unique() > 8
-
-
-def test_threads_that_begin_together_hash_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ids of one table are looked up among those of another, and several threads hash them."""
-    draws, both = iter(range(100)), threading.Barrier(2)
-
-    def drawn(bits: int) -> int:
-        if threading.current_thread() is not threading.main_thread():
-            both.wait(timeout=10)
-        return next(draws)
-
-    monkeypatch.setattr(secrets, "randbits", drawn)
-    spec = importlib.util.find_spec("harness.core.ids")
-    assert spec is not None and spec.loader is not None
-    fresh = importlib.util.module_from_spec(spec)  # as in a process that has just begun
-    spec.loader.exec_module(fresh)
-    with ThreadPoolExecutor(2) as threads:
-        one, other = threads.map(fresh.hashes_of, [pl.col("id"), pl.col("id")])
-    ids = pl.DataFrame({"id": ["ann", "bob"]})
-    assert ids.select(one[0]).equals(ids.select(other[0]))

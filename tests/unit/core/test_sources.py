@@ -78,29 +78,20 @@ def test_what_is_imported_late_counts(folder: Path) -> None:
         recorded(folder)
 
 
+@pytest.mark.parametrize("name", ["helped", "space.helped"])
 def test_a_helper_that_lies_elsewhere_now_is_another(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load(folder)
-    kept = recorded(folder)
-    small.write(folder / "first", {"helped.py": ""})
-    monkeypatch.syspath_prepend(folder / "first")
-    del sys.modules["helped"]  # as in another process
-    assert changed(kept, folder) == "helped is now imported from another place"
-
-
-def test_a_folder_without_an_init_file_that_lies_elsewhere_now_is_another(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small.write(folder / "space", {"helped.py": ""})
-    load(small.write(folder, {"mine.py": OWN.replace("helped", "space.helped")}))
+    """Also in a folder without an __init__.py."""
+    file = f"{name.replace('.', '/')}.py"
+    load(small.write(folder, {file: "", "mine.py": OWN.replace("helped", name)}))
     kept = recorded(folder)
     assert changed(kept, folder) is None
-    small.write(folder / "first" / "space", {"helped.py": "x = 1\n"})
-    for name in ("space", "space.helped"):
-        del sys.modules[name]
+    small.write(folder / "first", {file: ""})
     monkeypatch.syspath_prepend(folder / "first")
-    assert changed(kept, folder) == "space.helped is now imported from another place"
+    for module in {name, name.partition(".")[0]}:  # as in another process
+        del sys.modules[module]
+    assert changed(kept, folder) == f"{name} is now imported from another place"
 
 
 def test_of_a_module_in_an_archive_the_archive_counts(

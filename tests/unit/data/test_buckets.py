@@ -22,7 +22,7 @@ from event_files import moments, of
 from harness.core import cache
 from harness.core.errors import DataError
 from harness.core.random import id_hashes
-from harness.data import buckets, loading, parts
+from harness.data import buckets, loading
 from harness.data.buckets import Buckets, prepared
 from harness.data.dataset import DAY_US
 from harness.data.layout import Layout
@@ -58,7 +58,7 @@ def cut_up(monkeypatch: pytest.MonkeyPatch, count: int, lines: int = 5) -> None:
     """Make so many buckets; read few lines at a time, and write each part of so many at once."""
     monkeypatch.setattr(buckets, "bucket_count", lambda events: count)
     monkeypatch.setattr(blocks, "SIZE", 40)
-    monkeypatch.setattr(parts, "PART_ROWS", lines)
+    monkeypatch.setattr(buckets, "PART_ROWS", lines)
 
 
 @pytest.mark.parametrize(("count", "part", "ids"), [(2, 2, 1), (7, 1, 100)])
@@ -69,7 +69,7 @@ def test_every_event_is_in_one_bucket(
     whole = moments(layout)
     assert len(whole) == 5
     cut_up(monkeypatch, count, part)
-    monkeypatch.setattr(parts, "MOST_IDS", ids)  # from there on ids are met anew
+    monkeypatch.setattr(buckets, "MOST_IDS", ids)  # from there on ids are met anew
     with prepared(layout) as made:
         assert all_rows(made) == sorted(whole)
         for data in made.datasets():
@@ -109,14 +109,16 @@ def test_a_part_ends_by_its_bytes_too(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(loading, "PART_BYTES", 34)
     log = "user,item,time\n" + 3 * "ann,a,2020-01-01\n"
     small.write(tmp_path / "logs", dict.fromkeys(("a.csv", "b.csv"), log))
-    written, _ = parts.write(layout_of(tmp_path, events="logs"), tmp_path, lambda rows: None)
+    written, _ = buckets.write_parts(
+        layout_of(tmp_path, events="logs"), tmp_path, lambda rows: None
+    )
     assert [part.ends[-1] for part in written] == [2, 2, 2]
 
 
 def test_a_broken_conversion_starts_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This view has its rows in another order each time: none of the first try may be kept."""
     monkeypatch.setattr(database, "ROWS", 10)
-    monkeypatch.setattr(parts, "PART_ROWS", 10)
+    monkeypatch.setattr(buckets, "PART_ROWS", 10)
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
         connection.execute("CREATE TABLE sales (user, item, time)")
         sales = [(f"user{n}", "a", "2020-01-01") for n in range(100)]

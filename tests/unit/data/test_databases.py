@@ -84,7 +84,7 @@ def test_a_missing_table_and_column_are_named(tmp_path: Path, kind: str) -> None
         (f"{name}::zzz", {}, [f'{name}: no table "zzz"', f'{name}::log"']),
         (name, {}, [f"{name}: no table is named; the database has: log, seen"]),
         (f"{name}::log", {"user": "usr"},
-         [f'{name}::log: no column "usr"; the table has: user, item, time', 'mean "user"?']),
+         [f'{name}::log: no column "usr"; it has: user, item, time', 'mean "user"?']),
     ):  # fmt: skip
         refused(tmp_path, *words, events=events, **keys)
 

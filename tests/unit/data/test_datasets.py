@@ -10,9 +10,7 @@ from conftest import refusal
 
 from harness import config as config_
 from harness.core.errors import UsageError
-from harness.data import fetching
-from harness.data.datasets import DATASETS, PublicDataset, known
-from harness.data.fetching import Place
+from harness.data.datasets import DATASETS, Place, PublicDataset, config_of, known
 
 
 @pytest.mark.parametrize("dataset", DATASETS.values(), ids=list(DATASETS))
@@ -24,7 +22,7 @@ def test_a_declaration_and_its_config_are_sound(dataset: PublicDataset, tmp_path
     assert "commercial" in dataset.licence.text
     assert "Harper and J. A. Konstan (2015)" in dataset.licence.text
     path = tmp_path / "config.toml"
-    path.write_text(fetching.config_of(dataset), encoding="utf-8")
+    path.write_text(config_of(dataset), encoding="utf-8")
     tables = config_.read(path).layout().tables
     assert {Path(table.name).name for table in tables} <= dataset.files.keys()
     assert len(path.read_text(encoding="utf-8").splitlines()) < 50
@@ -54,7 +52,7 @@ def test_files_that_were_unpacked_by_hand_get_a_config(place: Place) -> None:
     small.write(place.folder, dict.fromkeys(place.dataset.files, "one"))
     assert place.is_filled()
     config = place.folder / "config.toml"
-    assert config.read_text(encoding="utf-8") == fetching.config_of(place.dataset)
+    assert config.read_text(encoding="utf-8") == config_of(place.dataset)
     config.write_text("mine")
     assert place.is_filled()
     assert config.read_text() == "mine"

@@ -93,13 +93,13 @@ NO_ID = "which cannot tell ids apart"
          'line 3: "events" is missing; expected a list, or []'),
         ([{"session": 1, "aid": 2, "events": [{"aid": 1, "ts": 2}]}], OTTO,
          'rows: "aid" is a column and also a field in "events"'),
-        (SESSIONS, OTTO | {"user": "usr"}, 'log.jsonl: no column "usr"; the file has: session, a'),
+        (SESSIONS, OTTO | {"user": "usr"}, 'log.jsonl: no column "usr"; it has: session, a'),
         (SESSIONS, OTTO | {"rows": "session"},
          'line 1, column "session": found 7, expected a list'),
         (SESSIONS, OTTO | {"rows": "event"},
          '[data] rows: "event" is not a column of lists; did you mean "events"?'),
         (SESSIONS, OTTO | {"rows": None},
-         'no column "aid"; the file has: session, events\nit is a field in the lists of '
+         'no column "aid"; it has: session, events\nit is a field in the lists of '
          '"events": rows = "events" under [data] makes rows of them'),
         ([GOOD | {"time": 5}], {}, '; set time_format = "epoch_s" or "epoch_ms" under [data]'),
         ([json.dumps(SESSIONS)], OTTO,

@@ -129,35 +129,6 @@ def test_ponpare_ends_at_its_last_second(tmp_path: Path) -> None:
         assert max(time for t in tables for time in t["I_DATE"][-1:]) == "2012-06-23 23:59:48"
 
 
-def test_hm_rows_look_like_the_real_ones(folder: Path) -> None:
-    table, customers = read(folder / "hm", "transactions_train", "customers")
-    assert table["price"].str.contains(r"^0\.[0-9]{3,20}$").all()
-    assert set(table["sales_channel_id"]) == {"1", "2"}
-    assert table.is_duplicated().sum() > 100
-    assert 107 <= (folder / "hm" / "transactions_train.csv").stat().st_size / len(table) <= 111
-    for column in ("FN", "Active", "club_member_status", "age"):
-        assert 0 < customers[column].null_count() < 1700
-
-
-def test_ponpare_tables_fit_together(folder: Path) -> None:
-    """Purchases follow a visit on display, users register before they act, and text is Japanese."""
-    names = "coupon_visit_train", "coupon_detail_train", "coupon_list_train", "user_list"
-    visits, bought, coupons, users = read(folder / "ponpare", *names)
-    assert len(bought) > 100
-    keys = ["PURCHASEID_hash", "I_DATE", "USER_ID_hash", "COUPON_ID_hash"]
-    paid = visits.filter(PURCHASE_FLG="1").rename({"VIEW_COUPON_ID_hash": "COUPON_ID_hash"})
-    assert paid.select(keys).equals(bought.select(keys))
-    shown = bought.join(coupons, on="COUPON_ID_hash", how="left")
-    assert (shown["DISPFROM"] < shown["I_DATE"]).all()
-    assert (shown["I_DATE"] < shown["DISPEND"]).all()
-    acted = visits.join(users, on="USER_ID_hash", how="left", validate="m:1")
-    assert (acted["REG_DATE"] < acted["I_DATE"]).all()
-    assert {"グルメ", "宅配", "エステ"} <= set(coupons["GENRE_NAME"])
-    assert "東京都" in set(coupons["ken_name"])
-    listed = visits["VIEW_COUPON_ID_hash"].is_in(coupons["COUPON_ID_hash"].to_list())
-    assert 0.7 * len(visits) < listed.sum() < len(visits)  # some visits name unlisted coupons
-
-
 def test_wrong_arguments(tmp_path: Path) -> None:
     for layout, wrong, words in (
         ("hm", {"users": 0}, ["users", "0", "1 or more"]),
