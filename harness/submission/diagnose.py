@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -433,8 +433,8 @@ def _blame_unknown(diagnoses: Diagnoses) -> None:
         diagnoses.mended[row] = None
 
 
-def _text(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
+def _text(text: bytes | str) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
 
 def _series(texts: list[str]) -> pl.Series:
@@ -447,5 +447,8 @@ def _texts_of(known: Known) -> pl.Series:
     """Return known ids, each once."""
     import polars as pl  # slow to import
 
-    parts = [pl.Series("id", part, dtype=pl.String) for texts in known.texts for part in texts()]
-    return pl.concat([_series([]), *parts]).unique()
+    parts = [_series([])]
+    for ids in chain.from_iterable(read() for read in known.texts):
+        texts = ids if isinstance(ids, pl.Series) else _series([_text(text) for text in ids])
+        parts.append(texts.alias("id"))
+    return pl.concat(parts).unique()

@@ -15,8 +15,8 @@ from harness.delimited._delimited import EXAMPLES, NO_ROW
 from harness.delimited.blocks import Block
 from harness.submission._kernels import EMPTY, LIST, ONE_ITEM, ORDER, USER, mark_repeats
 from harness.submission.admitted import Admitted
-from harness.submission.findings import Findings
 from harness.submission.keys import Known, Learning
+from harness.submission.problems import Findings
 from harness.submission.scan import Scanned
 from harness.submission.scan_file import ScannedBlock
 

@@ -21,10 +21,10 @@ from harness.delimited.stream import Refused
 from harness.submission import _kernels as faults
 from harness.submission.admitted import Admitted
 from harness.submission.expected import Against
-from harness.submission.findings import Findings, shown
 from harness.submission.format import SCORES, Named
 from harness.submission.keys import Learning
 from harness.submission.lists import numbers_in
+from harness.submission.problems import Findings, shown
 from harness.submission.rules import RULES
 from harness.submission.scan import Expected, Form, Scanned, scan
 from harness.submission.source import source

@@ -10,7 +10,7 @@ import numpy as np
 from harness.core.arrays import Int64
 from harness.delimited.blocks import Block, Blocks, Survey, in_order, survey
 from harness.submission._kernels import USER
-from harness.submission.findings import MOST_BYTES, Findings, Place, shown
+from harness.submission.problems import MOST_BYTES, Findings, Place, shown
 from harness.submission.scan import Expected, Form, Scanned, scan
 
 

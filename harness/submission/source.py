@@ -17,9 +17,9 @@ from harness.delimited.blocks import Blocks, Reader
 from harness.delimited.stream import Opened, is_parquet, opened
 from harness.submission import header
 from harness.submission.expected import Against, first_cells
-from harness.submission.findings import Findings
 from harness.submission.format import Cells, Format, Named
 from harness.submission.header import Header
+from harness.submission.problems import Findings
 from harness.submission.scan import GROUP, Form
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from harness.core.arrays import Int32
 from harness.core.errors import counted, printable
@@ -15,10 +16,9 @@ from harness.core.progress import doing, stopwatch
 from harness.delimited.stream import Refused
 from harness.submission import format, order
 from harness.submission.expected import Against
-from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import Format
 from harness.submission.gathered import Gathering, Summary
-from harness.submission.problems import Validation, problems
+from harness.submission.problems import Findings, Place, Validation, problems, shown
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan_file import scan_file
 from harness.submission.source import Source, source
@@ -152,9 +152,8 @@ def _concluded(
     findings, common, hits = summary.findings, summary.common, summary.hits
     nobody = summary.there == 0 if against.required else summary.known == 0
     if len(against.users) > 0 and summary.strangers > 0 and nobody:
-        strangers = findings.found.get("SUB202", Finding()).places
-        met = strangers[0].value if strangers else summary.stranger  # others may be there
-        asked = next(chain(against.all_names(), against.further))
+        met = [*findings.values("SUB202"), summary.stranger][0]  # others may be there
+        (asked,) = against.users.named(np.zeros(1, np.int64))
         findings.add("SUB212", 1, [Place(None, f'found "{met}", expected "{shown(asked)}"')])
     elif against.required and summary.exact == 0 and summary.by_case:
         damaged = findings.found["SUB209"]

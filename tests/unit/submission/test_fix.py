@@ -101,9 +101,9 @@ def test_rows_of_the_sample(tmp_path: Path, sample: str, content: str, expected:
 )
 def test_missing_users_of_a_table_without_lists_get_empty_ones(tmp_path: Path, table: str) -> None:
     (tmp_path / "customers.csv").write_text(table)
-    known = Against(format=FORMATS["hm"], ids=tmp_path / "customers.csv", user="customer_id")
+    known = Against(format=FORMATS["hm"]).asking(tmp_path / "customers.csv", "customer_id")
     content = HEAD + "bob,0706016003\n"
-    assert fixed(tmp_path, content, known.asking()) == content + "ann,\n"
+    assert fixed(tmp_path, content, known) == content + "ann,\n"
 
 
 @pytest.mark.parametrize(

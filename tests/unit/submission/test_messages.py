@@ -10,9 +10,8 @@ from pages.checks import page
 
 from harness.delimited import blocks
 from harness.submission.expected import Against
-from harness.submission.findings import Findings
 from harness.submission.format import FORMATS
-from harness.submission.problems import Problem, Validation, problems
+from harness.submission.problems import Findings, Problem, Validation, problems
 from harness.submission.rules import EXAMPLES, OF_FAULT, RULES
 from harness.submission.rules.rule import GOOD
 from harness.submission.validate import validate

@@ -9,7 +9,7 @@ from checking import against, checked
 from harness.core.table import as_csv
 from harness.submission import problems
 from harness.submission.expected import Against
-from harness.submission.fix import fix
+from harness.submission.fix import fix, report
 from harness.submission.problems import Validation
 from harness.submission.rules.rule import GOOD
 from harness.submission.validate import validate
@@ -104,4 +104,4 @@ def test_what_was_mended(here: Path, content: str, items: bool, text: str) -> No
     known = against(Path()) if items else Against()
     before = checked(Path(), content, known)
     fixed = fix(Path("submission.csv"), known, Path("out.csv"))
-    assert problems.mended(before, fixed, validate(Path("out.csv"), known)) == text
+    assert report(before, fixed, validate(Path("out.csv"), known)) == text
