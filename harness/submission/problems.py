@@ -12,8 +12,7 @@ from harness.core.io import as_argument, exists, free_beside
 from harness.core.table import Column, Sheet, Shown, wrapped
 from harness.delimited._delimited import EXAMPLES
 from harness.submission.format import NAMES, Format
-from harness.submission.rules import RULES
-from harness.submission.rules.rule import Severity
+from harness.submission.rules import RULES, Severity
 
 _SHOWN = 80
 MOST_BYTES = 4 * (_SHOWN + 1)

@@ -19,8 +19,7 @@ from harness.submission import problems
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
 from harness.submission.format import FORMATS
-from harness.submission.rules import EXAMPLES
-from harness.submission.rules.rule import GOOD, ITEMS
+from harness.submission.rules import EXAMPLES, GOOD, ITEMS
 from harness.submission.validate import validate
 
 HEAD = "customer_id,prediction\n"

@@ -12,8 +12,7 @@ from harness.delimited import blocks
 from harness.submission.expected import Against
 from harness.submission.format import FORMATS
 from harness.submission.problems import Findings, Problem, Validation, problems
-from harness.submission.rules import EXAMPLES, OF_FAULT, RULES
-from harness.submission.rules.rule import GOOD
+from harness.submission.rules import EXAMPLES, GOOD, OF_FAULT, RULES
 from harness.submission.validate import validate
 
 PAGE = (ROOT / "docs" / "submission-checks.md").read_text(encoding="utf-8")

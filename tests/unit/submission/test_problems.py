@@ -11,7 +11,7 @@ from harness.submission import problems
 from harness.submission.expected import Against
 from harness.submission.fix import fix, report
 from harness.submission.problems import Validation
-from harness.submission.rules.rule import GOOD
+from harness.submission.rules import GOOD
 from harness.submission.validate import validate
 
 BAD = GOOD.replace("bob,0706016003", "bob,706016003 706016001\nann,\nzoe,706016002")

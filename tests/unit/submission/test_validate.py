@@ -17,7 +17,7 @@ from harness.delimited import blocks
 from harness.scoring.competition import of_config
 from harness.scoring.terms import Terms
 from harness.submission.expected import Against, ids, of_tables
-from harness.submission.rules.rule import GOOD, ITEMS
+from harness.submission.rules import GOOD, ITEMS
 
 HEAD = "customer_id,prediction\n"
 LISTS = "user,items\nann,a b\n"
