@@ -194,25 +194,6 @@ def test_an_item_of_a_catalogue_is_an_error_that_shows_both(
     assert (problem.line, problem.user) == (2, "ann")
 
 
-# Frames and files of other kinds.
-
-ROWS = {"user_id": ["0012", "\u200b0345", "9007199254740993"], "items": ["a b", "c", "d"]}
-LONG = {"user_id": ["0012", "0012", "345"], "item": ["a", "b", "c"], "rank": [1, 2, 1]}
-
-
-def test_frames_lists_and_rows_of_items_are_looked_at_alike() -> None:
-    wide = pl.DataFrame(ROWS)
-    listed = wide.with_columns(pl.col("items").str.split(" "))
-    listed.write_parquet("lists.parquet")
-    for given_ in (wide, wide.to_pandas(), wide.to_arrow(), listed, "lists.parquet"):
-        (problem,) = harness.validate(given_, solution="solution.csv").errors
-        assert (problem.code, problem.value, problem.known) == ("SUB209", r"\u200b0345", "0345")
-    pl.DataFrame(LONG).write_parquet("rows.parquet")
-    for given_ in (pl.DataFrame(LONG), "rows.parquet"):
-        (problem,) = harness.validate(given_, solution="solution.csv").errors
-        assert (problem.code, problem.value, problem.known) == ("SUB209", "345", "0345")
-
-
 # What is mended, and what ends it all.
 
 
