@@ -82,7 +82,7 @@ class Against:
     ids: Path | None = None
     user: str | None = None
     required: int = 0
-    named: Named | None = None
+    named: Named = field(default_factory=Named)
     long: bool = False
     between: str | None = None
     between_as: str = ""
@@ -169,8 +169,7 @@ class Against:
         Refused where several columns may hold the users or the items, UsageError where one is named
         for both.
         """
-        named = self.named or Named()
-        wanted = self.format
+        named, wanted = self.named, self.format
         if wanted is None and self.guess:
             with suppress(DataError):  # what cannot be read is found again, and told
                 wanted = of_competition(header, first)
@@ -203,10 +202,8 @@ class Against:
 
     def _refuse_other_roles(self, user: str, items: str) -> None:
         """Raise UsageError where a column of the lists holds something else in the solution."""
-        named = self.named or Named()
-        if not self.true_columns:
-            return
-        true_user, true_item, *further = self.true_columns
+        true_user, true_item, *further = self.true_columns or (user, items)
+        named = self.named
         for column, true, option, choice in (
             (user, true_user, "user", named.truth_user),
             (items, true_item, "item", named.truth_item),
@@ -226,14 +223,9 @@ class Against:
         return (anyones or self.in_row_order) and not self.long
 
     @property
-    def named_order(self) -> str | None:
-        """The column of ranks or scores that a person has named."""
-        return None if self.named is None else self.named.rank or self.named.score
-
-    @property
     def in_row_order(self) -> bool:
         """Whether a person has said that the rows of a user stand in order."""
-        return self.named is not None and self.named.row_order
+        return self.named.row_order
 
 
 def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
@@ -256,10 +248,10 @@ def with_sample(
     against = against.separated(separator, as_)
     if sample is None:
         return against
-    wanted = against.format or of_sample(sample)
-    against = against.separated(separator_in(sample, wanted), f"as in {sample.name}")
-    user = spelt(wanted.user, columns(sample))
-    return replace(against, format=wanted).asking(sample, user)
+    wanted, head = against.format or of_sample(sample), columns(sample)
+    lists = _first_lists(sample, wanted, head)
+    against = against.separated(Separators.of(lists).plain, f"as in {sample.name}")
+    return replace(against, format=wanted).asking(sample, spelt(wanted.user, head))
 
 
 def of_sample(sample: Path) -> Format:
@@ -288,7 +280,7 @@ def first_cells(file: Path | pl.DataFrame, column: str, most: int | None = _FIRS
 
 def columns_in(file: Path | pl.DataFrame, against: Against) -> Named:
     """Return what the columns of a submission are called, those of users and items among them."""
-    named = against.named or Named()
+    named = against.named
     head = columns(file) if isinstance(file, Path) else file.columns
     path = file if isinstance(file, Path) else Path("submission")
     with _readable(path):
@@ -298,15 +290,6 @@ def columns_in(file: Path | pl.DataFrame, against: Against) -> Named:
     order = spelt(wanted.order, head) if wanted.order else None
     named = replace(named, user=wanted.user, item=wanted.items)
     return replace(named, score=order) if wanted.descending else replace(named, rank=order)
-
-
-def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
-    """Return what plainly stands between items in the first lists of a sample; None: nothing does.
-
-    Its lists are in the column of the format, or by default in the one that its header says.
-    """
-    cells = _first_lists(sample, wanted or of_sample(sample), columns(sample))
-    return Separators.of(cells).plain if cells else None
 
 
 def _first_lists(sample: Path, wanted: Format, head: Sequence[str]) -> list[str]:

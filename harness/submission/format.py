@@ -95,15 +95,15 @@ def shaped(wanted: Format, columns: Sequence[str], named: Named) -> Format:
     free = [name for name in columns if name not in (wanted.user, wanted.items)]
     plain = {name.strip().casefold(): name for name in free}
     order = next((order for order in ("rank", "score") if order in plain), None)
-    if named.rank or named.score:
+    if named.order:
         order = "rank" if named.rank else "score"
-    column = named.rank or named.score or (order and plain[order])
+    column = named.order or (order and plain[order])
     if named.row_order or order is None or column is None:
         return replace(wanted, items=_items(wanted, columns)) if named.row_order else wanted
     return replace(
         wanted,
         items=_items(wanted, columns, column),
-        order=named.rank or named.score or order,
+        order=named.order or order,
         descending=order == "score",
         long=True,
     )
@@ -386,6 +386,11 @@ class Named:
     truth_user: str | None = field(default=None, kw_only=True)
     truth_item: str | None = field(default=None, kw_only=True)
     grade: str | None = field(default=None, kw_only=True)
+
+    @property
+    def order(self) -> str | None:
+        """The column of ranks or scores."""
+        return self.rank or self.score
 
     @property
     def columns(self) -> dict[str, str]:

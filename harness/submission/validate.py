@@ -194,7 +194,7 @@ def _ask_order(
         other = order.otherwise(path, against)
         if other is not None and other[1] > 0:
             findings.add("SUB115", other[1], [Place(None, shown(other[0]))])
-        if wanted.order.casefold() in format.SCORES and against.named_order is None:
+        if wanted.order.casefold() in format.SCORES and against.named.order is None:
             findings.note("SUB116", wanted.order, 1)
     if wanted.order or not several:
         return
