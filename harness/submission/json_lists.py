@@ -131,10 +131,8 @@ class _Text:
                 raise _refused(self.line, f"{error.msg.lower()}, found {self.near()}") from error
             except RecursionError as error:
                 raise _refused(self.line, "lists and objects are nested too deeply") from error
-            except _TwiceError as error:
-                raise _refused(
-                    self.line, f'the key "{error.key[:_SHOWN]}" is there twice'
-                ) from error
+            except ValueError as error:  # of `_object`
+                raise _refused(self.line, str(error)) from error
             if stop < len(self._text) or not self._more_of_value():  # a number may go on
                 self._take(stop)
                 return value
@@ -179,16 +177,10 @@ class _Text:
         except UnicodeDecodeError as error:
             self._take(len(self._text))
             self.line += error.object.count(b"\n", 0, error.start)
-            raise _refused(
-                self.line, f"the byte 0x{error.object[error.start]:02X} is no UTF-8"
-            ) from error
+            byte = f"0x{error.object[error.start]:02X}"
+            raise _refused(self.line, f"the byte {byte} is no UTF-8") from error
         self._text, self._next = self._text[self._next :] + more, 0
         return bool(data)
-
-
-class _TwiceError(Exception):
-    def __init__(self, key: str) -> None:
-        self.key = key
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -196,7 +188,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     held = dict(pairs)
     if len(held) < len(pairs):
         names = [name for name, _ in pairs]
-        raise _TwiceError(next(name for n, name in enumerate(names) if name in names[:n]))
+        twice = next(name for n, name in enumerate(names) if name in names[:n])
+        raise ValueError(f'the key "{twice[:_SHOWN]}" is there twice')
     return held
 
 

@@ -87,14 +87,16 @@ class Findings:
                 for place in finding.places
             ]
 
-    def forget(self, code: str, value: str) -> None:
-        """Take back one fault of a value, where it has been noted."""
-        if value in self.values(code):
-            finding = self.found[code]
-            finding.places = [place for place in finding.places if place.value != value]
-            finding.count, finding.lines = finding.count - 1, finding.lines - 1
-            if finding.count == 0:
-                del self.found[code]
+    def forget_column(self, column: str) -> None:
+        """Take back that a column is unknown, or not read."""
+        value = shown(column)
+        for code in ("SUB102", "SUB113"):
+            if value in self.values(code):
+                finding = self.found[code]
+                finding.places = [place for place in finding.places if place.value != value]
+                finding.count, finding.lines = finding.count - 1, finding.lines - 1
+                if finding.count == 0:
+                    del self.found[code]
 
 
 def shown(value: str | bytes) -> str:

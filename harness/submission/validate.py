@@ -202,8 +202,7 @@ def _ask_order(
         if not against.in_row_order:
             findings.note("SUB111", column, 1)
         if not against.in_row_order or against.format is None:
-            findings.forget("SUB102", shown(column))
-            findings.forget("SUB113", shown(column))
+            findings.forget_column(column)
 
 
 _AGAIN = ("SUB115", "SUB203", "SUB211", "SUB302", "SUB303", "SUB314", "SUB315", "SUB316", "SUB319")
@@ -219,8 +218,7 @@ def _refuse_models(
     columns = order.of_models(path, against) if several and not of_one else []
     for column in columns:
         findings.note("SUB114", column, 1)
-        findings.forget("SUB102", shown(column))
-        findings.forget("SUB113", shown(column))
+        findings.forget_column(column)
     for code in _AGAIN if columns else ():
         findings.found.pop(code, None)
 

@@ -68,7 +68,7 @@ def is_on_the_page(code: str, hint: str) -> bool:
 SIZES = [(code, size) for code in EXAMPLES for size in (64, 1 << 22)]
 
 
-@pytest.mark.parametrize(("code", "size"), [at for at in SIZES if at != ("SUB014", 64)])
+@pytest.mark.parametrize(("code", "size"), [case for case in SIZES if case != ("SUB014", 64)])
 def test_an_example_has_the_words_of_the_page(
     tmp_path: Path, code: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,11 +77,11 @@ def test_an_example_has_the_words_of_the_page(
     faults = {
         p.code: p for p in checked(tmp_path, EXAMPLES[code], against(tmp_path, code)).problems
     }
-    found = faults.pop(code)
-    assert (found.line, found.count) == (AT.get(code, 3), COUNTS.get(code, 1))
-    place = "" if found.line is None else f"line {found.line}: "
-    assert f"\n> {place}{found.message}\n" in SECTIONS[code] + "\n"
-    assert is_on_the_page(code, found.hint), found.hint
+    problem = faults.pop(code)
+    assert (problem.line, problem.count) == (AT.get(code, 3), COUNTS.get(code, 1))
+    place = "" if problem.line is None else f"line {problem.line}: "
+    assert f"\n> {place}{problem.message}\n" in SECTIONS[code] + "\n"
+    assert is_on_the_page(code, problem.hint), problem.hint
     assert set(faults) == {beside for beside, examples in BESIDE.items() if code in examples}
 
 

@@ -68,9 +68,9 @@ def test_a_file_to_mend_into_is_a_free_one_beside(here: Path, name: str, fixed: 
 
 def test_a_frame_is_not_mended(here: Path) -> None:
     frame = pl.read_csv(BAD.encode(), schema_overrides=[pl.String] * 2)
-    found = validate(frame, against(Path()))
-    assert "SUB305" in repr(found)
-    assert "--fix" not in repr(found)
+    result = validate(frame, against(Path()))
+    assert "SUB305" in repr(result)
+    assert "--fix" not in repr(result)
 
 
 def test_as_records(bad: Validation) -> None:

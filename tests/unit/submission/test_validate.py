@@ -231,7 +231,7 @@ def test_items_of_any_length_are_known_wherever_they_stand(tmp_path: Path) -> No
     """They are looked at 64 bytes at a time, and short ones hashed side by side."""
     items = ["x" * length for length in range(1, 40)]
     lists = (" ".join(items[first:] + items[:first]) for first in range(len(items)))
-    rows = "".join(f"user {n},{own}\n" for n, own in enumerate(lists))
+    rows = "".join(f"user {n},{listed}\n" for n, listed in enumerate(lists))
     assert of_items(tmp_path, items, rows) == []
     assert of_items(tmp_path, items[:15] + items[16:], rows) == [("SUB304", 2, "x" * 16, 39)]
 
