@@ -95,6 +95,12 @@ def test_rows_of_the_sample(tmp_path: Path, sample: str, content: str, expected:
     assert fixed(tmp_path, content, of_tables(tmp_path / "sample.csv")) == expected
 
 
+def test_rows_of_a_sample_in_json(tmp_path: Path) -> None:
+    path = tmp_path / "sample.json"
+    path.write_text('{"user": "ann", "items": ["x", "y"]}\n{"user": "bob", "items": []}\n')
+    assert fixed(tmp_path, "user,items\nbob,z\n", of_tables(path)).endswith("bob,z\nann,x y\n")
+
+
 @pytest.mark.parametrize(
     "table", ["customer_id,age\nann,3\nbob,4\n", "age,customer_id\n3,ann\n4,bob\n"]
 )
