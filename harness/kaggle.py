@@ -133,7 +133,7 @@ def score(
         raise ParticipantVisibleError(str(error)) from error
     # What a participant is told is found without the solution's items.
     known = learnt(users)
-    against = Against(known, catalogue, wanted, required=len(known), names=users)
+    against = Against(known, catalogue, wanted, required=len(known))
     problems = examine(lists, against).validation.errors
     if problems:
         raise ParticipantVisibleError("\n".join(map(_line, problems)))

@@ -8,8 +8,7 @@ from pathlib import Path
 from harness.listing.checks import plain
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import FORMATS
-from harness.submission.rules import RULES
-from harness.submission.rules.rule import GOOD, ITEMS, SAMPLE, Rule
+from harness.submission.rules import GOOD, ITEMS, RULES, SAMPLE, Rule
 from harness.submission.validate import validate
 
 _LONGEST = 400

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any, Literal
 
 import typer
@@ -24,24 +24,7 @@ def list_(
 ) -> None:
     """List metrics, conventions, baselines, layouts, checks or datasets."""
     document: Any
-    text: Callable[[int], str] | None = None
-    if topic == "checks":
-        from harness.listing import checks
-
-        document, sheet = checks.document(), checks.sheet()
-    elif topic == "baselines":
-        from harness.listing import baselines
-
-        document, sheet = baselines.document(), baselines.sheet()
-    elif topic == "datasets":
-        from harness.listing import datasets
-
-        document, sheet = datasets.document(), datasets.sheet()
-    elif topic == "layouts":
-        from harness.listing import layouts
-
-        document, sheet = layouts.document(), layouts.sheet()
-    else:
+    if topic in ("metrics", "conventions"):
         from harness.listing import metrics
 
         if topic == "metrics":
@@ -49,6 +32,9 @@ def list_(
         else:
             document, sheet = metrics.conventions(), metrics.conventions_sheet()
             text = metrics.conventions_text
+    else:
+        listing: Any = import_module(f"harness.listing.{topic}")
+        document, sheet, text = listing.document(), listing.sheet(), None
     if format_ == "table" and text is not None:
         print(text(shutil.get_terminal_size((100, 24)).columns))
     else:

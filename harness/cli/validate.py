@@ -48,8 +48,7 @@ def validate(
     from harness.core.io import refuse_overwriting
     from harness.scoring.terms import Terms, which_fold
     from harness.scoring.validate import examine_on
-    from harness.submission import problems
-    from harness.submission.fix import LISTS, is_lists
+    from harness.submission.fix import LISTS, is_lists, report
     from harness.submission.fix import fix as mend
 
     gc.freeze()  # what is imported stays: it is not searched for garbage, nor at the end
@@ -67,7 +66,7 @@ def validate(
     fixed = mend(file, examined.against, fix, examined=examined)
     after = examine_on(fix, terms, k, strict=strict).validation
     if not (quiet and after.valid):  # else it says why the status is 1
-        print(problems.mended(validation, fixed, after), file=sys.stderr)
+        print(report(validation, fixed, after), file=sys.stderr)
     return 0 if after.valid else 1
 
 

@@ -366,7 +366,7 @@ def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against
         there = {task.data.kinds[code] for code in np.unique(task.split.valid.kind).tolist()}
         evaluation["hits"] = [name for name in hits if name in there]
     values.get("submission", {}).pop("sample", None)
-    if not (config.data.layout in FORMATS or asked.asked):
+    if not (config.data.layout in FORMATS or asked.required):
         # Of its own sample nothing follows for lists that the config took.
         values["submission"] = values.get("submission", {}) | {"sample": False}
     if config.compare.slices:  # those of a table of users, which is not written

@@ -230,7 +230,8 @@ def rows_of(
     Those are users of the evaluation set, who have a row if `beyond` says so. Where the competition
     asks for nobody, they all have one.
     """
-    required = pl.Series("id", asked.all_names(), dtype=pl.String).unique(maintain_order=True)
+    names = asked.users.named(np.arange(asked.required))
+    required = pl.Series("id", [name.decode("utf-8", "replace") for name in names], dtype=pl.String)
     if len(required) > 0 and not beyond:
         return required, 0
     users = pl.concat([required, evaluation_set.user_ids.alias("id")]).unique(maintain_order=True)

@@ -7,8 +7,7 @@ from typing import Any
 
 from harness.core import table
 from harness.core.table import Sheet
-from harness.submission.rules import RULES
-from harness.submission.rules.rule import Column, Rule, Severity, Unit
+from harness.submission.rules import RULES, Column, Rule, Severity, Unit
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,9 @@ def of_config(config: Config) -> Against:
     if sample is not None or users is None:
         return against
     if _is_plain(users):
-        return replace(against, ids=find(users.path), user=users.id).asking()
-    return against.asking_for(_texts(users))
+        return against.asking(find(users.path), users.id)
+    known = learnt(_texts(users))
+    return replace(against, users=known, required=len(known))
 
 
 def sample_of_users(

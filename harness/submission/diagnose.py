@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,16 +49,10 @@ _HEXADECIMAL = r"^[0-9a-f]*[0-9][0-9a-f]*$|^[0-9A-F]*[0-9][0-9A-F]*$"
 
 
 class Damage(NamedTuple):
-    """What happened to a token.
+    """What happened to a token: all of it, and what stands around the token, 1 << fault each.
 
-    Attributes
-    ----------
-    marks, dress : int
-        All that happened, and what stands around the token, 1 << fault each.
-    bare : bytes
-        The token without what stands around it.
-    mended : bytes, optional
-        What it was before; empty for a word for nothing, None where that cannot be told.
+    `bare` is the token without what stands around it; `mended` what it was before, empty for a word
+    for nothing, None where that cannot be told.
     """
 
     marks: int
@@ -70,12 +64,8 @@ class Damage(NamedTuple):
 def damage(token: bytes, *, digits: bool, width: int) -> Damage:
     """Return what happened to a token.
 
-    Parameters
-    ----------
-    digits : bool
-        Whether all ids are numbers. Only then are tokens read as damaged numbers.
-    width : int
-        How many digits every id has; 0 where they differ.
+    Only where all ids are numbers, of `digits`, are tokens read as damaged numbers. Every id has so
+    many digits as `width` says; 0 where they differ.
     """
     if digits and token.isdigit() and (len(token) < width or width == 0):  # most that were changed
         marks = 1 << faults.ZEROS_LOST if width else 0
@@ -136,16 +126,13 @@ class Diagnoses:
     ----------
     marks : int64 array
         What is wrong with each, 1 << fault; 0 where it is simply another id.
-    codes : int32 array
-        The known id that each means; −1: none, SEVERAL: more than one.
-    known : list of bytes
-        That id, of several the first by its text; empty where there is none.
+    codes, known : int32 array and list of bytes
+        The known id that each means: −1 and empty for none, SEVERAL and the first by its text for
+        more than one.
     further : int64 array
         How many more there are.
-    certain : bool array
-        Whether it can be mended into the id that it means.
-    by_case : bool array
-        Whether it is that id in another case.
+    certain, by_case : bool arrays
+        Whether it can be mended into that id, and whether it is that id in another case.
     mended : list of bytes, optional
         What ``--fix`` writes; None: the token as it stands.
     """
@@ -162,15 +149,8 @@ class Diagnoses:
 class Learnt(NamedTuple):
     """What items are that are not known, one row each, and known items that some may mean.
 
-    Attributes
-    ----------
-    marks : int64 array
-        What is wrong with each, 1 << fault.
-    is_mended, is_doubtful : bool arrays
-        Whether ``--fix`` mends it, and whether `meant` has the known item beside which it may be
-        another.
-    codes : int32 array
-        Its place among all that were learnt.
+    `is_doubtful`: `meant` has the known item beside which, in one list, it may be another. `codes`
+    are places among all items that were learnt.
     """
 
     marks: Int64
@@ -189,25 +169,12 @@ class Texts(NamedTuple):
 
 
 class Diagnosis:
-    """Tells what tokens of a column are that are not known.
+    """Tells what tokens of a column, of users or of items, are that are not known.
 
-    Parameters
-    ----------
-    known : Known
-    of_users : bool
-        Whether it is the column of users, else that of items.
-    joined : bool
-        As `Meanings.of` takes it.
-
-    Attributes
-    ----------
-    ids : Ids
-        The known ids for the compiled scan; with their forms as soon as tokens were compared.
-    mended, meant : dict of bytes to bytes
-        Of the tokens that were learnt: what ``--fix`` writes where that is not the token as it
-        stands; and the known item beside which, in one list, the token may be another.
-    joined : set of bytes
-        Those of these tokens that hold separators, and are to be cut at them.
+    `joined` is as `Meanings.of` takes it. Of the tokens that were learnt, `mended` has what
+    ``--fix`` writes where that is not the token as it stands, and `meant` the known item beside
+    which, in one list, the token may be another; those in `joined` are to be cut at separators.
+    `ids` are the known ones for the compiled scan, with their forms once tokens were compared.
     """
 
     def __init__(self, known: Known, *, of_users: bool, joined: bool) -> None:
@@ -229,11 +196,8 @@ class Diagnosis:
     def learn(self, block: Block, keys: UInt64, spans: Int64) -> Learnt:
         """Return what tokens of a block are; each is diagnosed when it is first met.
 
-        Parameters
-        ----------
-        keys : uint64 array, (n, 2)
-        spans : int64 array, (n, 3)
-            The line of each, its first byte, and the byte behind the last.
+        Their `keys` are (n, 2); `spans`, (n, 3), have the line of each, its first byte, and the
+        byte behind the last.
         """
         with self._lock:
             if len(self._table) > _MOST_KEPT:
@@ -348,10 +312,9 @@ class Diagnosis:
 
     def _read_as_windows(self, diagnoses: Diagnoses, rows: Int64) -> None:
         """Note ids that are known where their bytes, which are no UTF-8, are Windows-1252."""
-        decoded = [
-            (diagnoses.mended[row] or b"").decode("cp1252", "replace").encode() for row in rows
-        ]
-        for row, text, code in zip(rows.tolist(), decoded, self._codes(decoded), strict=True):
+        texts = [diagnoses.mended[row] or b"" for row in rows]
+        texts = [text.decode("cp1252", "replace").encode() for text in texts]
+        for row, text, code in zip(rows.tolist(), texts, self._codes(texts), strict=True):
             if code >= 0:
                 diagnoses.codes[row], diagnoses.known[row], diagnoses.mended[row] = code, text, text
                 diagnoses.marks[row] |= 1 << faults.RESPELLED
@@ -386,26 +349,22 @@ class Diagnosis:
         """Return the fault of each id that looks like a known one, 1 << fault, and what is sure."""
         from harness.core.alike import CASE, DECIMAL, EXPONENT, QUOTES, SPACES, ZEROS
 
-        fault_of, otherwise = {SPACES: faults.PADDED_ID}, faults.MANGLED_ID
-        sure = np.ones(len(ids), np.bool_)
-        if (
-            not self.known.complete
-        ):  # in another case it may be another id, of which nothing is known
+        complete, sure = self.known.complete, np.ones(len(ids), np.bool_)
+        if not complete:  # in another case it may be another id, of which nothing is known
             sure = ((happened != CASE) | (ids.str.len_bytes() >= _SURE)).to_numpy()
-        if not self._of_users and self.known.complete:
+        if not self._of_users and not complete:
+            is_whole = (ids.str.replace(r"\.0+$", "") == meant) & (happened == DECIMAL)
+            is_decimal = is_whole.to_numpy()
+            is_spelt = ((happened == CASE) & meant.str.contains(_HEXADECIMAL)).to_numpy()
+            marks = np.full(len(ids), 1 << faults.ALIKE, np.int64)
+            marks[is_decimal], marks[is_spelt] = 1 << faults.DECIMAL, 1 << faults.RESPELLED
+            return marks, sure & (is_decimal | is_spelt)
+        fault_of, otherwise = {SPACES: faults.PADDED_ID}, faults.MANGLED_ID
+        if not self._of_users:
             fault_of = {EXPONENT: faults.EXPONENT, DECIMAL: faults.DECIMAL}
             fault_of |= {QUOTES: faults.BRACKETS, ZEROS: faults.ZEROS_LOST}
             otherwise = faults.RESPELLED
-        marks = np.array([1 << fault_of.get(name, otherwise) for name in happened], np.int64)
-        if not self._of_users and not self.known.complete:
-            is_decimal = (
-                (happened == DECIMAL) & (ids.str.replace(r"\.0+$", "") == meant)
-            ).to_numpy()
-            is_spelt = ((happened == CASE) & meant.str.contains(_HEXADECIMAL)).to_numpy()
-            marks[:] = 1 << faults.ALIKE
-            marks[is_decimal], marks[is_spelt] = 1 << faults.DECIMAL, 1 << faults.RESPELLED
-            sure &= is_decimal | is_spelt
-        return marks, sure
+        return np.array([1 << fault_of.get(name, otherwise) for name in happened], np.int64), sure
 
     def _meanings_of_all(self) -> Meanings:
         """Return what looks like all known ids, which are read again when this is first asked."""
@@ -433,8 +392,8 @@ def _blame_unknown(diagnoses: Diagnoses) -> None:
         diagnoses.mended[row] = None
 
 
-def _text(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
+def _text(text: bytes | str) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
 
 def _series(texts: list[str]) -> pl.Series:
@@ -447,5 +406,8 @@ def _texts_of(known: Known) -> pl.Series:
     """Return known ids, each once."""
     import polars as pl  # slow to import
 
-    parts = [pl.Series("id", part, dtype=pl.String) for texts in known.texts for part in texts()]
-    return pl.concat([_series([]), *parts]).unique()
+    parts = [_series([])]
+    for ids in chain.from_iterable(read() for read in known.texts):
+        texts = ids if isinstance(ids, pl.Series) else _series([_text(text) for text in ids])
+        parts.append(texts.alias("id"))
+    return pl.concat(parts).unique()

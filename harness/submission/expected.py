@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from harness.core import cache
 from harness.core.arrays import Int64
@@ -32,14 +30,13 @@ from harness.submission.format import (
     shaped,
     width_of,
 )
-from harness.submission.keys import Known, Learning, learnt, nothing
+from harness.submission.keys import Known, Learning, nothing
 from harness.submission.rules import OF_FAULT, RULES
 
 if TYPE_CHECKING:
     import polars as pl
 
     from harness.protocol.truth import Solution
-    from harness.submission.keys import Texts
 
 KEPT = "ids 5"
 """Changed whenever ids would be read or kept differently."""
@@ -51,44 +48,30 @@ _TELLING = 20
 
 @dataclass(frozen=True, eq=False)
 class Against:
-    """What is known beforehand.
+    """What is known beforehand: who must be there, what items there are, what the file looks like.
 
     Attributes
     ----------
     users : Known
-        Where it is complete, each must have a row, and there are no others.
-    items : Known
+        The first `required` must have a row. Where they are complete, there are no others.
     format : Format, optional
         Told by the file's own header where it is not known.
     k : int, optional
         The longest list, if not the format's.
     ids, user : Path and str, optional
-        The file that the users' ids are from, and its column; the first by default. They are read
-        when a row is asked for of each (`asking`).
-    required : int
-        So many users, the first, must have a row.
-    names : polars.Series of str, optional
-        The ids of those users, where no file has them.
-    further : polars.Series of str, or any texts
-        More users, of an evaluation set or a solution: they may have a row, and need none.
-    named : Named, optional
-        What the submission's columns are called, if not as in the format.
+        The file that asks for users, and its column of them; the first by default.
     long : bool
         Whether a row holds one item, though no column orders them.
-    between : str, optional
-        What stands between items, if not what the format says.
-    between_as : str
-        Who says so: ``as in sample.csv``.
+    between, between_as : str
+        What stands between items, if not what the format says, and who says so: ``as in
+        sample.csv``.
     zeros : str
         Which ids of the config's table of items lost their leading zeros.
     guess : bool
-        Whether the file's header and first rows may show that it is a competition's: nobody says
-        what it is.
+        Whether nobody says what the file is: its header and first rows may show a competition's.
     allowed : int
         Lists of so many items are not too long, whatever the format says.
-    true_columns : tuple of str
-        The columns of a solution, first those of users and items.
-    doubts, words, alike
+    true_columns, doubts, words, alike
         As in a `Solution`; words without those that are known items.
     """
 
@@ -99,9 +82,7 @@ class Against:
     ids: Path | None = None
     user: str | None = None
     required: int = 0
-    names: pl.Series | None = None
-    further: Texts = ()
-    named: Named | None = None
+    named: Named = field(default_factory=Named)
     long: bool = False
     between: str | None = None
     between_as: str = ""
@@ -113,22 +94,10 @@ class Against:
     words: Mapping[str, int] = field(default_factory=dict)
     alike: tuple[str, ...] = ()
 
-    def asking(self) -> Against:
-        """Return the same where a row is asked for of each user in the file of ids, if any.
-
-        Raises
-        ------
-        DataError
-            The file cannot be read.
-        """
-        if self.ids is None:
-            return self
-        users = ids(self.ids, self.user)
-        return replace(self, users=users, required=len(users))
-
-    def asking_for(self, names: pl.Series) -> Against:
-        """Return the same where a row is asked for of each of these users, and of no others."""
-        return replace(self, users=learnt(names), required=len(names), names=names)
+    def asking(self, ids_of: Path, user: str | None = None) -> Against:
+        """Return the same where a row is asked for of each user in a column of a file."""
+        users = ids(ids_of, user)
+        return replace(self, users=users, required=len(users), ids=ids_of, user=user)
 
     def scored_by(self, solution: Solution) -> Against:
         """Return the same where a solution's users and items are known too.
@@ -143,21 +112,22 @@ class Against:
             fixed = items.digits and items.width > 0 and zeros
             telling = fixed or len(items) >= _TELLING
             items = replace(items, width=items.width if fixed else 0, telling=telling)
-        further = solution.known_users
-        users = self.users.more(further)
-        against = self.separated(solution.between, "as in the solution")
-        against = replace(against, true_columns=solution.columns, doubts=solution.doubts)
+        users = self.users.more(solution.known_users)
         words = {word: n for word, n in solution.words.items() if not self.items.has([word])[0]}
-        alike = () if self.items.exact else solution.alike
-        return replace(against, users=users, further=further, items=items, words=words, alike=alike)
+        return replace(
+            self.separated(solution.between, "as in the solution"),
+            users=users,
+            items=items,
+            true_columns=solution.columns,
+            doubts=solution.doubts,
+            words=words,
+            alike=() if self.items.exact else solution.alike,
+        )
 
     def odd_in_solution(self, nothing: str = "") -> dict[str, list[str]]:
         """Return what is odd about the solution, by the code of its rule.
 
-        Parameters
-        ----------
-        nothing : str
-            An item that says that there is none, as in a `Format`.
+        `nothing` is an item that says that there is none, as in a `Format`.
         """
         words = [
             f'"{word}" ({counted(users, "user")})'
@@ -176,31 +146,6 @@ class Against:
             return self
         return replace(self, between=between, between_as=as_)
 
-    def beyond(self, codes: Int64) -> list[str]:
-        """Return the ids of users who need no row, by codes."""
-        own_codes = self.users.codes_of(self.further)
-        return list(compress(self.further, np.isin(own_codes, codes)))
-
-    def texts(self, codes: Int64) -> list[bytes]:
-        """Return the ids of users who must have a row, by codes in ascending order."""
-        if self.names is not None:
-            return [name.encode() for name in self.names.gather(codes)]
-        assert self.ids is not None  # noqa: S101 - users are asked for by a file
-        ids: dict[int, bytes] = {}
-        for block, starts, stops in _cells(self.ids, self.user):
-            own_codes = self.users.codes(block.buffer, starts, stops)
-            for row in np.flatnonzero(np.isin(own_codes, codes)).tolist():
-                ids.setdefault(int(own_codes[row]), block.text(int(starts[row]), int(stops[row])))
-            if len(ids) == len(codes):
-                break
-        return [ids[int(code)] for code in codes]
-
-    def all_names(self) -> list[str]:
-        """Return the ids of the users who must have a row, in the order of the file."""
-        if self.names is not None or self.ids is None:
-            return [] if self.names is None else self.names.to_list()
-        return [text for texts in texts_of(self.ids, self.user) for text in texts]
-
     def items_of(self, wanted: Format) -> Known:
         """Return the items; where others may be, of the shape that the format asks for."""
         items = self.items
@@ -213,13 +158,7 @@ class Against:
         return replace(items, digits=True, width=wanted.width)
 
     def cut_at(self, k: int | None) -> Against:
-        """Return the same with another longest list, if one is named.
-
-        Raises
-        ------
-        UsageError
-            k is below 1.
-        """
+        """Return the same with another longest list, if one is named; UsageError below 1."""
         if k is not None and (not isinstance(k, int) or k < 1):
             raise UsageError(f"k is {k}; expected 1 or more")
         return self if k is None else replace(self, k=k)
@@ -227,15 +166,10 @@ class Against:
     def wanted(self, header: Sequence[str], first: Cells) -> Format:
         """Return the format of a file with this header; `first` returns a column's first cells.
 
-        Raises
-        ------
-        Refused
-            Several columns may hold the users or the items.
-        UsageError
-            One column is named, or prescribed, for both.
+        Refused where several columns may hold the users or the items, UsageError where one is named
+        for both.
         """
-        named = self.named or Named()
-        wanted = self.format
+        named, wanted = self.named, self.format
         if wanted is None and self.guess:
             with suppress(DataError):  # what cannot be read is found again, and told
                 wanted = of_competition(header, first)
@@ -268,10 +202,8 @@ class Against:
 
     def _refuse_other_roles(self, user: str, items: str) -> None:
         """Raise UsageError where a column of the lists holds something else in the solution."""
-        named = self.named or Named()
-        if not self.true_columns:
-            return
-        true_user, true_item, *further = self.true_columns
+        true_user, true_item, *further = self.true_columns or (user, items)
+        named = self.named
         for column, true, option, choice in (
             (user, true_user, "user", named.truth_user),
             (items, true_item, "item", named.truth_item),
@@ -285,41 +217,21 @@ class Against:
                 )
 
     @property
-    def asked(self) -> bool:
-        """Whether rows are asked for, maybe of nobody among these users."""
-        return self.required > 0 or self.names is not None
-
-    @property
     def may_be_long(self) -> bool:
         """Whether users may stand in several rows, though no column orders their items."""
         anyones = self.format is None and self.ids is None
         return (anyones or self.in_row_order) and not self.long
 
     @property
-    def named_order(self) -> str | None:
-        """The column of ranks or scores that a person has named."""
-        return None if self.named is None else self.named.rank or self.named.score
-
-    @property
     def in_row_order(self) -> bool:
         """Whether a person has said that the rows of a user stand in order."""
-        return self.named is not None and self.named.row_order
+        return self.named.row_order
 
 
 def of_tables(sample: Path | None = None, items: Path | None = None) -> Against:
     """Return what a sample submission asks for, and a table of items allows.
 
-    Parameters
-    ----------
-    sample : Path, optional
-        A row for each id that must be there.
-    items : Path, optional
-        A table of all items: the column that is called as ids of items are, else the first.
-
-    Raises
-    ------
-    DataError
-        A file that cannot be read.
+    Items are in the column that is called as ids of items are, else in the first.
     """
     known = nothing() if items is None else ids(items, item_column(columns(items)))
     return with_sample(Against(items=known), sample)
@@ -332,29 +244,18 @@ def with_sample(
 
     A `separator` that is named goes before what stands between the items of the sample; `as_` says
     who named it. The format is the sample's where it is not known.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
     """
     against = against.separated(separator, as_)
     if sample is None:
         return against
-    wanted = against.format or of_sample(sample)
-    against = against.separated(separator_in(sample, wanted), f"as in {sample.name}")
-    user = spelt(wanted.user, columns(sample))
-    return replace(against, format=wanted, ids=sample, user=user).asking()
+    wanted, head = against.format or of_sample(sample), columns(sample)
+    lists = _first_lists(sample, wanted, head)
+    against = against.separated(Separators.of(lists).plain, f"as in {sample.name}")
+    return replace(against, format=wanted).asking(sample, spelt(wanted.user, head))
 
 
 def of_sample(sample: Path) -> Format:
-    """Return the format of a sample submission: a competition's, or what header and lists say.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or several columns may hold the users or the lists.
-    """
+    """Return the format of a sample submission: a competition's, or what header and lists say."""
     head = columns(sample)
     known = of_competition(head, partial(first_cells, sample))
     if known is not None:
@@ -366,48 +267,15 @@ def of_sample(sample: Path) -> Format:
 
 
 def first_cells(file: Path | pl.DataFrame, column: str, most: int | None = _FIRST) -> list[str]:
-    """Return the first cells of a column that hold anything, or all for None.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
-    """
+    """Return the first cells of a column that hold anything, or all for None."""
     if not isinstance(file, Path):
         import polars as pl  # slow to import
 
-        texts = file[column].drop_nulls()
-        texts = texts if most is None else texts.head(most)
-        return (
-            []
-            if texts.dtype.is_nested() or texts.dtype == pl.Binary
-            else texts.cast(pl.String).to_list()
-        )
-    cells = list[str]()
-    for block, starts, stops in _cells(file, column):
-        room = None if most is None else most - len(cells)
-        more = block.texts(starts[:room], stops[:room])
-        cells += [text.decode("utf-8", "replace") for text in more]
-        if len(cells) == most:
-            break
-    return cells
-
-
-def separator_in(sample: Path, wanted: Format | None = None) -> str | None:
-    """Return what plainly stands between items in the first lists of a sample; None: nothing does.
-
-    Parameters
-    ----------
-    wanted : Format, optional
-        Which column the lists are in; the header says it by default.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
-    """
-    cells = _first_lists(sample, wanted or of_sample(sample), columns(sample))
-    return Separators.of(cells).plain if cells else None
+        texts = file[column].drop_nulls().head(len(file) if most is None else most)
+        is_text = not (texts.dtype.is_nested() or texts.dtype == pl.Binary)
+        return texts.cast(pl.String).to_list() if is_text else []
+    cells = (text for texts in texts_of(file, column) for text in texts)
+    return [text.decode("utf-8", "replace") for text in islice(cells, most)]
 
 
 def _first_lists(sample: Path, wanted: Format, head: Sequence[str]) -> list[str]:
@@ -431,13 +299,7 @@ def spelt(name: str, head: Sequence[str]) -> str | None:
 
 
 def columns(path: Path) -> tuple[str, ...]:
-    """Return the header of a file.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read.
-    """
+    """Return the header of a file."""
     with _opened(path) as (names, _):
         return names
 
@@ -446,11 +308,6 @@ def ids(path: Path, column: str | None = None, *, kept_from: int = 1 << 22) -> K
     """Return the ids of a column of a file, the first by default, as all that there are.
 
     Those of a file of at least `kept_from` bytes are kept for the next command.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or has no such column.
     """
     large = exists(path) and path.is_file() and path.stat().st_size >= kept_from
     entry = cache.entry((KEPT, str(path.resolve()), column), [path]) if large else None
@@ -459,24 +316,18 @@ def ids(path: Path, column: str | None = None, *, kept_from: int = 1 << 22) -> K
     if kept is not None:
         return replace(kept, texts=(texts,))
     learning = Learning()
-    for block, starts, stops in _cells(path, column):
-        learning.add(block.buffer, starts, stops)
+    for block, starts, stops in rows_of(path, [column]):
+        learning.add(block.buffer, starts[:, 0], stops[:, 0])
     known = learning.known(complete=True)
     if entry is not None:
         entry.keep(known.write)
     return replace(known, texts=(texts,))
 
 
-def texts_of(path: Path, column: str | None = None) -> Iterator[list[str]]:
-    """Yield the ids of a column of a file, the first by default, as they stand, some at a time.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or has no such column.
-    """
-    for block, starts, stops in _cells(path, column):
-        yield [text.decode("utf-8", "replace") for text in block.texts(starts, stops)]
+def texts_of(path: Path, column: str | None = None) -> Iterator[list[bytes]]:
+    """Yield the ids of a column of a file, the first by default, as they stand, some at a time."""
+    for block, starts, stops in rows_of(path, [column]):
+        yield block.texts(starts[:, 0], stops[:, 0])
 
 
 def unreadable(path: Path, error: Refused) -> DataError:
@@ -495,8 +346,10 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: Path, column: str | None = None) -> Iterator[tuple[tuple[str, ...], Blocks]]:
-    """Open a file that is needed: its header, and what reads one of its columns, or the first."""
+def _opened(
+    path: Path, read: Sequence[str | None] = (None,)
+) -> Iterator[tuple[tuple[str, ...], Blocks]]:
+    """Open a file that is needed: its header, and what reads columns; None: the first."""
     with _readable(path), ExitStack() as files:
         file = None if is_parquet(path) else files.enter_context(opened(path))
         if file is not None and not file.is_json:
@@ -515,8 +368,8 @@ def _opened(path: Path, column: str | None = None) -> Iterator[tuple[tuple[str, 
             batches, kinds = table.batches, table.kinds
         names = tuple(kinds)
         _refuse_names(path, names, of_text=file is not None)
-        read = {column or names[0]}
-        yield names, frame_rows.Rows(batches, kinds, read, path.stat().st_size)
+        wanted = {column or names[0] for column in read}
+        yield names, frame_rows.Rows(batches, kinds, wanted, path.stat().st_size)
 
 
 def _refuse_names(path: Path, names: Sequence[str], *, of_text: bool) -> None:
@@ -526,14 +379,19 @@ def _refuse_names(path: Path, names: Sequence[str], *, of_text: bool) -> None:
         raise DataError(f"{path}: not a text table: its first line is {printable(names[0])[:60]}")
 
 
-def _cells(path: Path, column: str | None) -> Iterator[tuple[Block, Int64, Int64]]:
-    """Yield the blocks of a file, and where the cells of a column stand in each."""
-    with _opened(path, column) as (names, reader):
-        if column is not None and column not in names:
-            raise DataError(f'{path}: no column "{column}"; {suggest(column, names)}')
-        place = 0 if column is None else names.index(column)
+def rows_of(path: Path, read: Sequence[str | None]) -> Iterator[tuple[Block, Int64, Int64]]:
+    """Yield the blocks of a file, and where some columns begin and end in each of their rows.
+
+    Rows without a value in the first of these columns are passed over. None: the first column.
+    DataError where the file cannot be read, or has no such column.
+    """
+    with _opened(path, read) as (names, reader):
+        for column in read:
+            if column is not None and column not in names:
+                raise DataError(f'{path}: no column "{column}"; {suggest(column, names)}')
+        places = [0 if column is None else names.index(column) for column in read]
         for block in reader.blocks():
-            starts, stops = (array[:, 0] for array in blocks.spans(block, len(names), [place]))
-            some = starts < stops
+            starts, stops = blocks.spans(block, len(names), places)
+            some = starts[:, 0] < stops[:, 0]
             yield block, starts[some], stops[some]
             reader.give_back(block)

@@ -5,33 +5,32 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain, compress
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
 
-from harness.core.arrays import Bool, Int32, Int64
-from harness.core.errors import DataError, UsageError
+from harness.core.arrays import Bool, Int64
+from harness.core.errors import DataError, UsageError, counted, printable
 from harness.core.ids import KeyTable
 from harness.core.io import refuse_overwriting, whole_file
 from harness.core.progress import doing
 from harness.delimited import blocks
 from harness.delimited._delimited import NO_ROW, PAD
-from harness.delimited.blocks import Block, Reader, cut, padded
-from harness.delimited.stream import Refused, is_parquet, opened
+from harness.delimited.blocks import Block, cut, padded
+from harness.delimited.stream import Refused, is_parquet
 from harness.submission import _kernels as faults
-from harness.submission import header
 from harness.submission._kernels import LIST, ORDER, OTHER, STRANGER, USER, write_rows
 from harness.submission.columns import users_and_items
 from harness.submission.diagnose import SEPARATOR, Diagnosis
-from harness.submission.expected import Against, columns
-from harness.submission.findings import Findings
+from harness.submission.expected import Against, columns, rows_of
 from harness.submission.format import SCORES, Format
 from harness.submission.gathered import Summary
-from harness.submission.keys import Known, first_met
-from harness.submission.problems import Fixed
-from harness.submission.scan import SPACES, Expected, Form, LookAlikes, Scanned, scan
+from harness.submission.keys import first_met
+from harness.submission.problems import Findings, Validation
+from harness.submission.scan import GROUP, SPACES, Expected, Form, LookAlikes, Scanned, scan
 from harness.submission.source import Source, source
 from harness.submission.validate import Examined, examine
 
@@ -54,21 +53,26 @@ class NotFixedError(UsageError):
     exit_status = 1
 
 
+@dataclass(frozen=True)
+class Fixed:
+    """What was written.
+
+    `appended` rows of users who were missing, and no more `dropped` ones that stood there again;
+    `compared`: whether anything says what items look like.
+    """
+
+    path: Path
+    appended: int
+    dropped: int
+    compared: bool = True
+
+
 @doing("fixing the file")
 def fix(path: Path, against: Against, out: Path, *, examined: Examined | None = None) -> Fixed:
-    """Write the submission `path` to `out`, mended.
+    """Write the submission `path` to `out`, mended; `examined` has what was found in it, if known.
 
-    Parameters
-    ----------
-    examined : Examined, optional
-        What was found in the submission, where it was examined before.
-
-    Raises
-    ------
-    UsageError
-        `out` is a file that is read, or cannot be written.
-    NotFixedError
-        The submission cannot be read, or what is meant cannot be told for certain.
+    UsageError where `out` is a file that is read, or cannot be written; NotFixedError where the
+    submission cannot be read, or what is meant cannot be told for certain.
     """
     refuse_overwriting(out, [path, against.ids], is_lists, what=LISTS)
     if not out.name.endswith((".csv", ".csv.gz")):
@@ -81,7 +85,6 @@ def fix(path: Path, against: Against, out: Path, *, examined: Examined | None = 
             f"{blocked.message}; {blocked.hint}"
         )
     summary, is_packed = examined.summary or Summary(), out.suffix == ".gz"
-    there = summary.present.copy()
     try:
         with (
             whole_file(out) as temporary,
@@ -91,13 +94,27 @@ def fix(path: Path, against: Against, out: Path, *, examined: Examined | None = 
             source(path, against, Findings()) as opened,
         ):
             dropped = _write(opened, against, target, summary.renamed)
-            appended = _append(against, opened.wanted, there, target)
+            appended = _append(against, opened.wanted, summary.present, target)
             items = against.items_of(opened.wanted)
     except Refused as error:
         raise UsageError(f"{path}: cannot be read, so nothing is fixed ({error})") from error
     except OSError as error:
         raise UsageError(f"{out}: cannot be written: {error.strerror or error}") from error
     return Fixed(out, appended, dropped, compared=len(items) > 0 or items.digits)
+
+
+def report(before: Validation, fixed: Fixed, after: Validation) -> str:
+    """Return whether anything was mended, and what the written file still holds that is wrong."""
+    gone = {p.code for p in before.problems} - {p.code for p in after.problems}
+    some = gone or fixed.appended or fixed.dropped or any(p.fixed for p in before.problems)
+    done = "fixed" if some else "nothing to fix"
+    rows = f", {counted(fixed.appended, 'missing row')} added" if fixed.appended else ""
+    rows += f", {counted(fixed.dropped, 'repeated row')} removed" if fixed.dropped else ""
+    codes = ", ".join(problem.code for problem in after.errors)
+    rest = f"errors remain: {codes}" if codes else "no errors remain"
+    if not codes and not fixed.compared:
+        rest += "; items were not compared (give --solution, --items or --config)"
+    return f"{done}, written to {printable(str(fixed.path))}{rows}; {rest}"
 
 
 def _write(opened: Source, against: Against, target: BinaryIO, renamed: Bool) -> int:
@@ -125,47 +142,26 @@ def _write(opened: Source, against: Against, target: BinaryIO, renamed: Bool) ->
     return dropped
 
 
-def _append(against: Against, wanted: Format, there: Bool, target: BinaryIO) -> int:
-    """Write a row for each user who is missing: the sample's own, or an empty list.
+def _append(against: Against, wanted: Format, present: Bool, target: BinaryIO) -> int:
+    """Write a row for each user who is missing: with the sample's own list, or an empty one.
 
     A file with a row an item has none for a user without items.
     """
-    if wanted.long or there[: against.required].all():
+    missing = np.flatnonzero(~present[: against.required])
+    if wanted.long or len(missing) == 0:
         return 0
-    appended = 0
-    if against.ids is None or is_parquet(against.ids):
-        return _append_names(against, there, target)
-    with opened(against.ids) as file:
-        if file.is_json:
-            return _append_names(against, there, target)
-        head = header.read(file.stream)
-        user = against.user or head.columns[0]
-        names = [name for name in (user, wanted.items) if name in head.columns]
-        columns = blocks.wanted(len(head.columns), [*map(head.columns.index, names)])
-        for block in Reader(file.stream, head.separator.encode(), returns=head.returns).blocks():
-            for cells in _missing(block, columns, against.users, there):
-                target.write(b",".join([*cells, b""][:2]) + b"\n")
-                appended += 1
-    return appended
-
-
-def _append_names(against: Against, there: Bool, target: BinaryIO) -> int:
-    """Write an empty list for each user who is missing; return how many."""
-    missing = list(compress(against.all_names(), ~there[: against.required]))
-    target.writelines(_quoted(name.encode()) + b",\n" for name in missing)
+    lists = dict.fromkeys(missing.tolist(), b"")
+    sample = against.ids
+    if sample is not None and not is_parquet(sample) and wanted.items in columns(sample):
+        for block, starts, stops in rows_of(sample, [against.user, wanted.items]):
+            codes = against.users.codes(block.buffer, starts[:, 0], stops[:, 0])
+            for row in np.flatnonzero((codes >= 0) & ~present[codes]).tolist():
+                text = block.text(int(starts[row, 1]), int(stops[row, 1]))
+                text = text.replace(bytes([GROUP]), wanted.between.encode())
+                lists[int(codes[row])] = lists[int(codes[row])] or text
+    for name, items in zip(against.users.named(missing), lists.values(), strict=True):
+        target.write(_quoted(name) + b"," + _quoted(items) + b"\n")
     return len(missing)
-
-
-def _missing(block: Block, columns: Int32, users: Known, there: Bool) -> Iterator[list[bytes]]:
-    """Yield the id, and the list if any, of the block's users who are not there; then they are."""
-    starts, stops, users_of_lines = blocks.fields(block, columns)
-    rows = np.flatnonzero(users_of_lines != NO_ROW)
-    codes = users.codes(block.buffer, starts[rows, 0], stops[rows, 0])
-    missing = rows[(codes >= 0) & ~there[codes]]
-    there[codes[codes >= 0]] = True
-    for row in missing:
-        spans = zip(starts[row].tolist(), stops[row].tolist(), strict=True)
-        yield [_quoted(block.text(start, stop)) for start, stop in spans]
 
 
 def _quoted(cell: bytes) -> bytes:
@@ -181,18 +177,11 @@ def mended(
 
     Blank lines go; ids lose what is around them and get their zeros back; items lose brackets,
     quotes and decimals, get zeros back and one separator; words for nothing, repeats and items
-    behind the longest list go. Lines with too few or too many fields stay as they are.
-
-    Parameters
-    ----------
-    between : str
-        What is written between items.
-    renamed : bool array, one a known user
-        Whether a damaged id becomes this one.
+    behind the longest list go. Lines with too few or too many fields stay as they are. `between`
+    is written between items; `renamed` says of each known user whether a damaged id becomes theirs.
     """
-    scanned, names = scan(block, form, expected), dict[int, bytes]()
-    if scanned.alike is not None:
-        names = _names(scanned.alike, renamed)
+    scanned = scan(block, form, expected)
+    names = {} if scanned.alike is None else _names(scanned.alike, renamed)
     is_padded = _are_padded(block, scanned, expected.of_users.known.exact)
     is_plain = (scanned.users != NO_ROW) & ~is_padded
     is_plain[[*names]] = False

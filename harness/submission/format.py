@@ -26,16 +26,9 @@ _DRESS = re.compile(r"[\[\](){}'\"]")
 
 @dataclass(frozen=True)
 class Separators:
-    """What lists hold of `NAMES`.
+    """What lists hold of `NAMES`: how many hold each that any holds, of so many with an item.
 
-    Attributes
-    ----------
-    held : mapping of separator to int
-        How many lists hold each that any holds.
-    dressed : bool
-        Whether any list has brackets or quotes.
-    filled : int
-        How many lists have an item.
+    `dressed`: whether any list has brackets or quotes.
     """
 
     held: Mapping[str, int]
@@ -46,8 +39,6 @@ class Separators:
     def of(cls, lists: Iterable[str]) -> Separators:
         """Return what some lists hold.
 
-        Examples
-        --------
         >>> Separators.of(["a,b", "c,a", "b"]).plain
         ','
         >>> Separators.of(["a, b", "c"]).plain is None
@@ -56,7 +47,7 @@ class Separators:
         texts = [text.strip() for text in lists]
         counts = {separator: sum(separator in text for text in texts) for separator in NAMES}
         dressed = any(_DRESS.search(text) for text in texts)
-        return cls(_some(counts), dressed, sum(map(bool, texts)))
+        return cls({s: n for s, n in counts.items() if n > 0}, dressed, sum(map(bool, texts)))
 
     @classmethod
     def of_column(cls, lists: pl.Series) -> Separators:
@@ -64,7 +55,7 @@ class Separators:
         texts = lists.drop_nulls().str.strip_chars()
         counts = {s: int(texts.str.contains(s, literal=True).sum()) for s in NAMES}
         dressed = bool(texts.str.contains(_DRESS.pattern).any())
-        return cls(_some(counts), dressed, int((texts != "").sum()))
+        return cls({s: n for s, n in counts.items() if n > 0}, dressed, int((texts != "").sum()))
 
     @property
     def only(self) -> str | None:
@@ -83,8 +74,6 @@ class Separators:
 def width_of(lists: Iterable[str]) -> int:
     """Return how many digits each item of some lists has; 0 where none begins with a zero.
 
-    Examples
-    --------
     >>> width_of(["0012 1234", "0007"]), width_of(["12 34"]), width_of(["007 12"]), width_of(["0"])
     (4, 0, 0, 0)
     """
@@ -93,34 +82,31 @@ def width_of(lists: Iterable[str]) -> int:
     return widths.pop() if len(widths) == 1 and any(item[:1] == "0" for item in items) else 0
 
 
-def _some(counts: Mapping[str, int]) -> dict[str, int]:
-    return {separator: count for separator, count in counts.items() if count > 0}
-
-
-_ORDERS = ("rank", "score")
 SCORES = ("rating", "relevance")
 """Columns of scores by other names, where a row holds an item and nothing prescribes columns."""
 
 
-def shaped(wanted: Format, columns: Sequence[str], named: Named | None = None) -> Format:
+def shaped(wanted: Format, columns: Sequence[str], named: Named) -> Format:
     """Return the format with the order of its items, where the header has a column for it.
 
     Such a file has a row an item. Its items stand in the format's column, or else in the only one
     that is left.
     """
-    if named is not None and named.row_order:
-        return replace(wanted, items=_items(wanted, columns))
-    asked = {} if named is None else {"rank": named.rank, "score": named.score}
-    free = [column for column in columns if column not in (wanted.user, wanted.items)]
-    free += [column for column in asked.values() if column == wanted.items]  # it holds no items
-    plain = {column.strip().casefold(): column for column in free}
-    for order in _ORDERS:
-        column = asked.get(order) or plain.get(order)
-        if column is not None and not any(asked.get(o) for o in _ORDERS if o != order):
-            items = _items(wanted, columns, column)
-            name, highest = asked.get(order) or order, order == "score"
-            return replace(wanted, items=items, order=name, descending=highest, long=True)
-    return wanted
+    free = [name for name in columns if name not in (wanted.user, wanted.items)]
+    plain = {name.strip().casefold(): name for name in free}
+    order = next((order for order in ("rank", "score") if order in plain), None)
+    if named.order:
+        order = "rank" if named.rank else "score"
+    column = named.order or (order and plain[order])
+    if named.row_order or order is None or column is None:
+        return replace(wanted, items=_items(wanted, columns)) if named.row_order else wanted
+    return replace(
+        wanted,
+        items=_items(wanted, columns, column),
+        order=named.order or order,
+        descending=order == "score",
+        long=True,
+    )
 
 
 def scored(wanted: Format, columns: Sequence[str]) -> Format:
@@ -148,35 +134,25 @@ _LONGEST_NUMBER = 10
 
 @dataclass(frozen=True)
 class Format:
-    """A file of lists, a row a user or a row an item.
+    """A file of lists, a row a user or, where it is `long`, a row an item.
 
     Attributes
     ----------
-    user, items : str
-        Columns.
     k : int, optional
         The longest list; None: lists of any length.
-    metric : str
-        What the competition scores by.
-    between : str
-        Between items.
+    metric, source : str
+        What the competition scores by, and which it is.
     width : int
         How many digits an item id has, where all have as many; else 0.
     letters, length : str and int
         The letters that a user's id is written with, and how many it has; nothing and 0 where
         anything goes.
-    catalogue : tuple of str
-        All items there are, where the competition says so.
-    nothing : str
-        An item that says that there is none.
+    catalogue, nothing : tuple of str, and str
+        All items there are, where the competition says so, and one that says that there is none.
     kinds : tuple of (str, float)
         Endings of users' ids, and what each kind of user weighs in the metric.
     empty : bool
         Whether an empty list is nothing to wonder at.
-    source : str
-        The competition.
-    long : bool
-        Whether a row holds one item of a list.
     averages_everyone : bool
         Whether the competition averages all ids of its sample; else those who have true items.
     order, descending : str and bool
@@ -356,13 +332,6 @@ def of_competition(columns: Sequence[str], first: Cells) -> Format | None:
 
     Case and padding of names do not matter. A header alone says little: ``id,prediction`` is
     anyone's.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        The header.
-    first : callable
-        Takes a column and a number, and returns so many of its first cells; all for None.
     """
     spelled = {column.strip().casefold(): column for column in columns}
     for known in FORMATS.values():
@@ -383,10 +352,7 @@ def generic(user: str, items: str, *, prescribed: bool = True) -> Format:
 def of_header(columns: Sequence[str], named: Named | None = None) -> Format:
     """Return the format of a file of anyone's with this header.
 
-    Raises
-    ------
-    Refused
-        Several columns may hold the users or the items.
+    Refused where several columns may hold the users or the items.
     """
     named = named or Named()
     ids = [column for column in columns if column not in (named.rank, named.score)]
@@ -408,13 +374,8 @@ def as_said(section: SubmissionConfig, wanted: Format) -> Format:
 class Named:
     """What the columns are called, where they are not to be found by themselves.
 
-    Attributes
-    ----------
-    user, item, rank, score : str, optional
-    row_order : bool
-        Whether the rows of a user stand in order, the best first, whatever columns there are.
-    truth_user, truth_item, grade : str, optional
-        The columns of the solution; those of users and items if they are called otherwise there.
+    `row_order`: the rows of a user stand in order, the best first, whatever columns there are. The
+    solution has grades, and users and items if they are called otherwise there.
     """
 
     user: str | None = None
@@ -427,6 +388,11 @@ class Named:
     grade: str | None = field(default=None, kw_only=True)
 
     @property
+    def order(self) -> str | None:
+        """The column of ranks or scores."""
+        return self.rank or self.score
+
+    @property
     def columns(self) -> dict[str, str]:
         """The columns that are named, by what they hold."""
         columns = {"user": self.user, "item": self.item, "rank": self.rank, "score": self.score}
@@ -437,11 +403,7 @@ class Named:
 class TrueColumns:
     """What the columns of true items are called, where they are not to be found by themselves.
 
-    Attributes
-    ----------
-    user, item : str, optional
-    grade : str, optional
-        How relevant a row's item is; items of grade 0 are not true. `NO_GRADE`: nothing says so.
+    Items of grade 0 are not true. `NO_GRADE`: no column holds grades.
     """
 
     user: str | None = None
@@ -450,4 +412,3 @@ class TrueColumns:
 
 
 NO_GRADE = "none"
-"""Says that no column of true items holds grades."""

@@ -15,9 +15,9 @@ from harness.submission import _kernels as faults
 from harness.submission._kernels import STRANGER, USER
 from harness.submission.diagnose import SEVERAL, Diagnosis
 from harness.submission.expected import Against
-from harness.submission.findings import MOST_BYTES, Finding, Findings, Place, shown
 from harness.submission.format import Format, Separators
 from harness.submission.lists import Admitted, Answers, Cells, Common, LongLists, WideLists
+from harness.submission.problems import MOST_BYTES, Finding, Findings, Place, shown
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan import SPACES, Expected, Form, ScannedBlock
 
@@ -249,11 +249,11 @@ class Gathering:
         there = users.known | users.torn
         missing = np.flatnonzero(~there[: against.required])
         if len(missing) > 0:
-            first = against.texts(missing[:EXAMPLES])
+            first = against.users.named(missing[:EXAMPLES])
             self._findings.add("SUB201", len(missing), _named(first))
         beyond = against.required + np.flatnonzero(users.known[against.required :])
-        if against.asked and len(beyond) > 0:
-            first_ids = against.beyond(beyond[:EXAMPLES])
+        if against.required > 0 and len(beyond) > 0:
+            first_ids = against.users.named(beyond[:EXAMPLES])
             self._findings.add("SUB214", len(beyond), _named(first_ids))
         return int(np.count_nonzero(there[: against.required]))
 

@@ -11,8 +11,8 @@ from harness.core.column_names import is_index
 from harness.delimited._delimited import FIELD
 from harness.delimited.blocks import padded, plain
 from harness.delimited.stream import Refused
-from harness.submission.findings import Findings
 from harness.submission.format import Format
+from harness.submission.problems import Findings
 
 _LONGEST = 1 << 16
 """Bytes of a header: each of its columns is told that is not wanted."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, BinaryIO, TypeAlias
@@ -33,7 +33,7 @@ _SIZE = 1 << 22
 _MARGIN = 64
 """Letters at the end of a text that may be the beginning of something."""
 _SPACE = re.compile(r"[ \t\r\n]*")
-_ESCAPED_HALF, _HALF = re.compile(r"u[dD][89a-fA-F]"), re.compile("[\ud800-\udfff]")
+_HALF = re.compile("[\ud800-\udfff]")
 _PART, _FIRST = 1 << 14, 1 << 18
 _UNIT = "\x1f"
 _SHOWN = 40
@@ -51,19 +51,11 @@ _Row: TypeAlias = tuple[int, dict[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class JsonTable:
-    """What a file holds.
-
-    Attributes
-    ----------
-    kinds : dict of column to polars.String or polars.List(polars.String)
-    frames : iterator of (polars.DataFrame, int64 array)
-        The rows in order, with the line of each, from 1.
-    """
+    """What a file holds: its columns, texts or lists of texts, and its rows with their lines."""
 
     kinds: dict[str, pl.DataType]
     frames: Iterator[tuple[pl.DataFrame, Int64]]
     lines: list[Int64] = field(default_factory=list)
-    """Of the rows that were read."""
 
     def batches(self, columns: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
         """Yield some columns; what is wrong is told as of any frame (`Rows`)."""
@@ -83,19 +75,10 @@ class JsonTable:
 def table(
     stream: BinaryIO, user: str | None = None, items: str | None = None, *, truth: bool = False
 ) -> JsonTable:
-    """Return the rows of a file.
+    """Return the rows of a file, of true items if `truth` says so: these have grades, and no ranks.
 
-    Parameters
-    ----------
-    user, items : str, optional
-        What the columns of one object for all users are called, which has no names of its own.
-    truth : bool
-        Whether it holds true items: numbers beside items are grades, and items have no ranks.
-
-    Raises
-    ------
-    Refused
-        Fault ``json``, also while rows are read: what is no JSON, or holds something else.
+    `user` and `items` are what the columns of one object for all users are called, which has no
+    names of its own. Refused, also while rows are read: what is no JSON, or holds something else.
     """
     names = user or "user", items or "items"
     frames = _frames(_records(text := _Text(stream), names), text, _Columns(truth))
@@ -106,20 +89,11 @@ def table(
 
 
 class _Text:
-    """A stream of JSON, held from what is read next.
-
-    Attributes
-    ----------
-    line : int
-        That of what is read next, from 1.
-    taken : int
-        Letters that were read.
-    """
+    """A stream of JSON, held from what is read next: on which `line`, behind `taken` letters."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.line = 1
+        self.line, self.taken = 1, 0
         self._stream, self._text, self._next, self._ended = stream, "", 0, False
-        self.taken, self._halves = 0, False
         self._bytes = codecs.getincrementaldecoder("utf-8-sig")()
         self._decoder = json.JSONDecoder(
             object_pairs_hook=_object, parse_int=str, parse_float=str, parse_constant=str
@@ -139,7 +113,7 @@ class _Text:
         """Read one of some letters."""
         letter = self.peek()
         if not letter or letter not in letters:
-            raise self.refused(f"found {self.near()}, expected {' or '.join(letters)}")
+            raise _refused(self.line, f"found {self.near()}, expected {' or '.join(letters)}")
         self._take(self._next + 1)
         return letter
 
@@ -154,23 +128,19 @@ class _Text:
                 if cut and self._more_of_value():
                     continue
                 self._take(error.pos)
-                raise self.refused(f"{error.msg.lower()}, found {self.near()}") from error
+                raise _refused(self.line, f"{error.msg.lower()}, found {self.near()}") from error
             except RecursionError as error:
-                raise self.refused("lists and objects are nested too deeply") from error
-            except _TwiceError as error:
-                raise self.refused(f'the key "{error.key[:_SHOWN]}" is there twice') from error
+                raise _refused(self.line, "lists and objects are nested too deeply") from error
+            except ValueError as error:  # of `_object`
+                raise _refused(self.line, str(error)) from error
             if stop < len(self._text) or not self._more_of_value():  # a number may go on
-                # A text with half a character, of which no UTF-8 can be made.
-                if self._halves and _HALF.search(json.dumps(value, ensure_ascii=False)):
-                    raise self.refused("half a character (\\uD800 to \\uDFFF, no pair)")
                 self._take(stop)
                 return value
 
     def begins_with_row(self) -> bool:
         """Return whether the first object is a row, and not one of all users; nothing is read."""
-        decoder = json.JSONDecoder(parse_int=str)
         try:
-            value, stop = decoder.raw_decode(self._text, self._next)
+            value, stop = json.JSONDecoder(parse_int=str).raw_decode(self._text, self._next)
         except RecursionError:  # refused when it is read
             return False
         except json.JSONDecodeError:  # a longer one is one of all users
@@ -181,11 +151,8 @@ class _Text:
         alone = not self._text[stop:].strip() and not self._more()
         return not alone or column_of("user", value) is not None
 
-    def refused(self, value: str) -> Refused:
-        """Return what is wrong with what is read next."""
-        return _refused(self.line, value)
-
     def near(self) -> str:
+        """Return what is read next, cut."""
         rest = self._text[self._next : self._next + _SHOWN].partition("\n")[0]
         return rest or "the end of the file"
 
@@ -196,7 +163,7 @@ class _Text:
 
     def _more_of_value(self) -> bool:
         if len(self._text) - self._next > LONGEST:
-            raise self.refused(f"a row is longer than {LONGEST:,} letters")
+            raise _refused(self.line, f"a row is longer than {LONGEST:,} letters")
         return self._more()
 
     def _more(self) -> bool:
@@ -210,16 +177,10 @@ class _Text:
         except UnicodeDecodeError as error:
             self._take(len(self._text))
             self.line += error.object.count(b"\n", 0, error.start)
-            raise self.refused(f"the byte 0x{error.object[error.start]:02X} is no UTF-8") from error
-        rest = self._text[self._next :]
-        self._halves = self._halves or _ESCAPED_HALF.search(rest[-_MARGIN:] + more) is not None
-        self._text, self._next = rest + more, 0
+            byte = f"0x{error.object[error.start]:02X}"
+            raise _refused(self.line, f"the byte {byte} is no UTF-8") from error
+        self._text, self._next = self._text[self._next :] + more, 0
         return bool(data)
-
-
-class _TwiceError(Exception):
-    def __init__(self, key: str) -> None:
-        self.key = key
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -227,7 +188,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     held = dict(pairs)
     if len(held) < len(pairs):
         names = [name for name, _ in pairs]
-        raise _TwiceError(next(name for n, name in enumerate(names) if name in names[:n]))
+        twice = next(name for n, name in enumerate(names) if name in names[:n])
+        raise ValueError(f'the key "{twice[:_SHOWN]}" is there twice')
     return held
 
 
@@ -243,7 +205,7 @@ def _records(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
     else:
         yield from _objects(text, "")
     if text.peek():
-        raise text.refused(f"found {text.near()} after the end of all rows")
+        raise _refused(text.line, f"found {text.near()} after the end of all rows")
 
 
 def _objects(text: _Text, end: str) -> Iterator[_Row]:
@@ -265,7 +227,7 @@ def _users(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
         line = text.line
         user = text.value()
         if not isinstance(user, str):
-            raise text.refused(f"found {_shown(user)}, expected a user's id in quotes")
+            raise _refused(text.line, f"found {_shown(user)}, expected a user's id in quotes")
         text.take(":")
         items = text.value()
         if text.peek() != "}":
@@ -285,7 +247,8 @@ def _once(rows: Iterator[_Row], user: str) -> Iterator[_Row]:
     """Yield rows; refuse a user who stands there again, of whom JSON's readers keep one."""
     users, secret = KeyTable(), blocks.secret()
     while part := list(islice(rows, _PART)):
-        buffer, starts, stops = packed([row[user] for _, row in part])
+        names = [row[user].encode("utf-8", "surrogatepass") for _, row in part]
+        buffer, starts, stops = packed(names)
         is_new = first_met(users, blocks.keys(buffer, starts, stops, secret))
         for again in np.flatnonzero(~is_new).tolist():
             line, row = part[again]
@@ -305,24 +268,20 @@ def _frames(
     records: Iterator[_Row], text: _Text, columns: _Columns
 ) -> Iterator[tuple[pl.DataFrame, Int64]]:
     """Yield rows of a text as frames, some megabytes at a time."""
-    rows, lines, begin = list[dict[str, Any]](), list[int](), 0
-    for line, row in records:
+    rows, begin = list[_Row](), 0
+    for row in records:
         rows.append(row)
-        lines.append(line)
         if text.taken - begin >= (_SIZE if begin else _FIRST):
-            yield columns.frame(rows, lines)
-            rows, lines, begin = [], [], text.taken
+            yield columns.frame(rows)
+            rows, begin = [], text.taken
     if rows:
-        yield columns.frame(rows, lines)
+        yield columns.frame(rows)
 
 
 class _Columns:
     """Makes frames of rows. The first of them say which columns there are, and how items stand.
 
-    Parameters
-    ----------
-    truth : bool
-        As in `table`.
+    Items with numbers have a row each; those of `truth` have grades, and no ranks.
     """
 
     def __init__(self, truth: bool) -> None:
@@ -330,18 +289,23 @@ class _Columns:
         self._names: list[str] = []
         self._items, self._form, self._fields = "", "", list[str]()
 
-    def frame(self, rows: list[dict[str, Any]], lines: list[int]) -> tuple[pl.DataFrame, Int64]:
+    def frame(self, numbered: list[_Row]) -> tuple[pl.DataFrame, Int64]:
         """Return rows as columns, a row an item where items have numbers, and their lines."""
+        lines, rows = [line for line, _ in numbered], [row for _, row in numbered]
+        try:
+            return self._frame(rows, lines)
+        except UnicodeEncodeError as error:
+            halves = (_HALF.search(json.dumps(row, ensure_ascii=False)) for row in rows)
+            line = next(line for line, half in zip(lines, halves, strict=False) if half)
+            raise _refused(line, "half a character (\\uD800 to \\uDFFF, no pair)") from error
+
+    def _frame(self, rows: list[dict[str, Any]], lines: list[int]) -> tuple[pl.DataFrame, Int64]:
         if not self._names:
             self._names = list(dict.fromkeys(chain.from_iterable(rows)))
-            self._find_items(rows, lines)
-        self._refuse_more(rows, lines, set(self._names))
+            self._find_items(rows, lines[0])
+        _refuse_more(rows, lines, self._names)
         numbers = np.array(lines, np.int64)
-        columns = {
-            name: pl.Series(name, _texts([row.get(name) for row in rows]), dtype=pl.String)
-            for name in self._names
-            if name != self._items
-        }
+        columns = {name: _cells(name, rows) for name in self._names if name != self._items}
         if not self._items:
             return pl.DataFrame(columns), numbers
         held = (row.get(self._items) for row in rows)
@@ -349,65 +313,71 @@ class _Columns:
         if self._form == "lists":
             columns[self._items] = _column(self._items, lists)
             return pl.DataFrame(columns).select(self._names), numbers
-        sizes = np.array([len(items) for items in lists])
-        cells = pl.DataFrame(
-            list(chain.from_iterable(lists)), dict.fromkeys(self._fields, pl.String), orient="row"
-        )
+        sizes, items = list(map(len, lists)), list(chain.from_iterable(lists))
         whole = pl.DataFrame(columns)[np.repeat(np.arange(len(rows)), sizes)]
+        cells = [_cells(field, items) for field in self._fields]
         return whole.hstack(cells), np.repeat(numbers, sizes)
 
-    def _find_items(self, rows: list[dict[str, Any]], lines: list[int]) -> None:
+    def _find_items(self, rows: list[dict[str, Any]], line: int) -> None:
         """Find the column that holds lists or objects, what these hold, and its columns."""
         nested = [n for n in self._names if any(isinstance(r.get(n), list | dict) for r in rows)]
         if not nested:
             return
         named = column_of("list", nested) or column_of("item", nested)
         if len(nested) > 1 and named is None:
-            raise _refused(lines[0], f"several keys hold lists: {', '.join(nested)}")
+            raise _refused(line, f"several keys hold lists: {', '.join(nested)}")
         self._items = named or nested[0]
         held: Any = next((row[self._items] for row in rows if row.get(self._items)), [])
         element = next((e for e in held if e is not None), None)
-        self._form, self._fields = "lists", []
+        self._form, self._fields = "lists", [self._items, self._number]
         if isinstance(held, dict):
-            self._form, self._fields = "scores", [self._items, self._number]
+            self._form = "scores"
         elif isinstance(element, list):
-            self._form, self._fields = "pairs", [self._items, self._number]
+            self._form = "pairs"
         elif isinstance(element, dict):
             self._form, self._fields = "objects", list(element)
-        self._ranked &= self._form in ("pairs", "objects") and "rank" not in self._fields
+        else:
+            return
+        self._ranked &= self._form != "scores" and "rank" not in self._fields
         self._fields += ["rank"] * self._ranked
-        names = {name for name in self._names if name != self._items}
-        for name in names.intersection(self._fields):
-            raise _refused(lines[0], f'"{name}" is both a field of the user and of the items')
+        for name in self._names:
+            if name != self._items and name in self._fields:
+                raise _refused(line, f'"{name}" is both a field of the user and of the items')
 
     def _list(self, held: Any, line: int) -> list[Any]:
-        """Return the items of a row: texts, or the cells of a row for each."""
-        if not held and held in (None, [], {}):
-            return [] if self._form == "lists" else [(None,) * len(self._fields)]
+        """Return the items of a row: texts, or an object for each, which is empty for none."""
+        if held in (None, [], {}):
+            return [] if self._form == "lists" else [{}]
         match self._form, held:
             case "lists", list() if not _NESTED.intersection(map(type, held)):
                 return _texts(held)
             case "scores", dict() if not _NESTED.intersection(map(type, held.values())):
-                return list(zip(held, _texts(held.values()), strict=True))
+                objects = [dict(zip(self._fields, pair, strict=True)) for pair in held.items()]
             case "pairs", list() if all(isinstance(pair, list) and len(pair) == 2 for pair in held):
-                return [(*_texts(pair), *self._ranks(rank)) for rank, pair in enumerate(held, 1)]
+                objects = [dict(zip(self._fields, pair, strict=False)) for pair in held]
             case "objects", list() if all(isinstance(entry, dict) for entry in held):
-                self._refuse_more(held, [line] * len(held), set(self._fields))
-                names = self._fields[: -1 if self._ranked else None]
-                cells = (_texts(map(entry.get, names)) for entry in held)
-                return [(*texts, *self._ranks(rank)) for rank, texts in enumerate(cells, 1)]
-        raise _refused(line, f"found {_shown(held)}, expected {_FORMS[self._form]}, as above")
+                _refuse_more(held, [line] * len(held), self._fields)
+                objects = held
+            case _:
+                forms = _FORMS[self._form]
+                raise _refused(line, f"found {_shown(held)}, expected {forms}, as above")
+        if self._ranked:
+            return [{**entry, "rank": str(rank)} for rank, entry in enumerate(objects, 1)]
+        return objects
 
-    def _ranks(self, rank: int) -> tuple[str, ...]:
-        return (str(rank),) if self._ranked else ()
 
-    def _refuse_more(self, rows: list[dict[str, Any]], lines: list[int], names: Set[str]) -> None:
-        """Raise Refused where a row has keys that none of the first rows had."""
-        if set(chain.from_iterable(rows)) <= names:
-            return
-        for row, line in zip(rows, lines, strict=True):
-            for name in row.keys() - names:
-                raise _refused(line, f'the key "{name[:_SHOWN]}" is in none of the first rows')
+def _refuse_more(rows: list[dict[str, Any]], lines: list[int], names: Sequence[str]) -> None:
+    """Raise Refused where a row has keys that none of the first rows had."""
+    if set(chain.from_iterable(rows)) <= set(names):
+        return
+    for row, line in zip(rows, lines, strict=True):
+        for name in [name for name in row if name not in names]:
+            raise _refused(line, f'the key "{name[:_SHOWN]}" is in none of the first rows')
+
+
+def _cells(name: str, rows: Iterable[dict[str, Any]]) -> pl.Series:
+    """Return the values of a key as texts."""
+    return pl.Series(name, _texts([row.get(name) for row in rows]), dtype=pl.String)
 
 
 def _column(name: str, lists: list[list[str | None]]) -> pl.Series:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,7 +28,7 @@ from harness.submission import _kernels
 if TYPE_CHECKING:
     import polars as pl
 
-    Texts: TypeAlias = pl.Series | Sequence[str]
+    Texts: TypeAlias = pl.Series | Sequence[str] | Sequence[bytes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +98,27 @@ class Known:
             more = replace(more, digits=self.digits, width=self.width)
         return more.exactly if self.exact else more
 
-    def has(self, ids: Texts | Sequence[bytes]) -> Bool:
+    def has(self, ids: Texts) -> Bool:
         """Return which ids are known."""
         return self.codes_of(ids) >= 0
 
-    def codes_of(self, ids: Texts | Sequence[bytes]) -> Int32:
+    def codes_of(self, ids: Texts) -> Int32:
         """Return the code of each id, −1 where it is not known."""
         return self.codes(*packed(ids))
+
+    def named(self, codes: Int64) -> list[bytes]:
+        """Return the ids of some codes; all are read again, as far as they are needed."""
+        names, is_asked = dict[int, bytes](), np.zeros(len(self), np.bool_)
+        is_asked[codes] = True
+        for ids in chain.from_iterable(read() for read in self.texts):
+            known = self.codes_of(ids)
+            for row in np.flatnonzero((known >= 0) & is_asked[known]).tolist():
+                text = ids[row]
+                name = text.encode() if isinstance(text, str) else text
+                names.setdefault(int(known[row]), name)
+            if len(names) == len(codes):
+                break
+        return [names[code] for code in codes.tolist()]
 
     def codes(self, buffer: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the code of each id that stands in a buffer, −1 where it is not known."""
@@ -182,7 +197,7 @@ def learnt(ids: Texts) -> Known:
     return replace(learning.known(complete=True), texts=(lambda: [ids],))
 
 
-def packed(ids: Texts | Sequence[bytes]) -> tuple[Bytes, Int64, Int64]:
+def packed(ids: Texts) -> tuple[Bytes, Int64, Int64]:
     """Return texts one behind the other, PAD bytes behind the last, and where each stands."""
     if isinstance(ids, Sequence):
         parts = [text.encode() if isinstance(text, str) else text for text in ids]

@@ -19,8 +19,8 @@ from harness.delimited._delimited import EXAMPLES, NO_ROW
 from harness.delimited.blocks import Block
 from harness.submission import _kernels
 from harness.submission._kernels import EMPTY, LIST, ONE_ITEM, ORDER, STRANGER, USER
-from harness.submission.findings import Findings, Place, shown
 from harness.submission.keys import Known, Learning
+from harness.submission.problems import Findings, Place, shown
 from harness.submission.scan import ScannedBlock
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from harness.core.column_names import is_called, is_index, order_of
 from harness.delimited import blocks
 from harness.delimited.blocks import cut
 from harness.submission.expected import Against
-from harness.submission.findings import Findings
 from harness.submission.format import SCORES
 from harness.submission.keys import Learning
 from harness.submission.lists import numbers_in
+from harness.submission.problems import Findings
 from harness.submission.source import Source, source
 
 if TYPE_CHECKING:

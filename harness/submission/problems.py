@@ -1,19 +1,108 @@
-"""What is wrong with a submission, as a person is told: in words, as a table, as records."""
+"""What is wrong with a submission: counted while it is read, then put into words."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.core.errors import counted, printable, suggest
+from harness.core.errors import counted, printable, suggest, visible
 from harness.core.io import as_argument, exists, free_beside
 from harness.core.table import Column, Sheet, Shown, wrapped
-from harness.submission.findings import Finding, Findings, Place, shown
+from harness.delimited._delimited import EXAMPLES
 from harness.submission.format import NAMES, Format
-from harness.submission.rules import RULES
-from harness.submission.rules.rule import Severity
+from harness.submission.rules import RULES, Severity
+
+_SHOWN = 80
+MOST_BYTES = 4 * (_SHOWN + 1)
+"""Bytes of a value of which more are not shown."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a fault is.
+
+    Attributes
+    ----------
+    line : int, optional
+        A physical line, from 1.
+    value : str
+        What stands there, cut and visible.
+    user : str, optional
+        Whose list it is in, where it is an item.
+    known : str, optional
+        The known id that it means, if one does.
+    """
+
+    line: int | None
+    value: str
+    user: str | None = None
+    known: str | None = None
+
+
+@dataclass
+class Finding:
+    """One kind of fault: how many there are, how many lines have any, and the first of them.
+
+    The first may mean `further` known ids beside the one of its place. ``--fix`` mends `mended` of
+    them, as far as that is known; None: as its rule says.
+    """
+
+    count: int = 0
+    lines: int = 0
+    places: list[Place] = field(default_factory=list)
+    further: int = 0
+    mended: int | None = None
+
+
+class Findings:
+    """Every kind of fault by the code of its rule."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Finding] = {}
+
+    def add(self, code: str, count: int, places: list[Place], lines: int | None = None) -> None:
+        """Take in `count` faults and the first of them; nothing where there are none."""
+        if count > 0:
+            finding = self.found.setdefault(code, Finding())
+            finding.count += count
+            finding.lines += count if lines is None else lines
+            places = sorted([*finding.places, *places], key=lambda place: place.line or 0)
+            finding.places = places[:EXAMPLES]
+
+    def note(self, code: str, value: str = "", line: int | None = None) -> None:
+        """Take in one fault."""
+        self.add(code, 1, [Place(line, shown(value))])
+
+    def values(self, code: str) -> list[str]:
+        """Return the first values of a kind of fault."""
+        return [place.value for place in self.found.get(code, Finding()).places]
+
+    def name_lines(self, line_of: Callable[[int], int]) -> None:
+        """Name the lines of a file whose rows were counted so far."""
+        for finding in self.found.values():
+            finding.places = [
+                place if place.line is None else replace(place, line=line_of(place.line))
+                for place in finding.places
+            ]
+
+    def forget_column(self, column: str) -> None:
+        """Take back that a column is unknown, or not read."""
+        value = shown(column)
+        for code in ("SUB102", "SUB113"):
+            if value in self.values(code):
+                finding = self.found[code]
+                finding.places = [place for place in finding.places if place.value != value]
+                finding.count, finding.lines = finding.count - 1, finding.lines - 1
+                if finding.count == 0:
+                    del self.found[code]
+
+
+def shown(value: str | bytes) -> str:
+    """Return a value cut and visible."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return visible(text[:_SHOWN]) + ("…" if len(text) > _SHOWN else "")
 
 
 @dataclass(frozen=True)
@@ -151,28 +240,22 @@ def problems(
     all_users: bool = True,
     digits: int = 0,
 ) -> tuple[Problem, ...]:
-    """Return what was found as a person is told, errors first.
+    """Return what was found in words, errors first.
 
-    Parameters
-    ----------
-    all_users : bool
-        Whether every user there is is known; else one that is not may be another.
-    digits : int
-        How many digits every item has; 0 where that is not so.
+    An unknown user may be another one, unless `all_users` are known. All items have so many
+    `digits`; 0: they do not.
     """
-    ids = {place.value for place in findings.found.get("SUB109", Finding()).places}
-    if wanted is not None and not ids.isdisjoint(map(shown, wanted.columns)):
+    first_line = findings.values("SUB109")
+    if wanted is not None and any(shown(column) in first_line for column in wanted.columns):
         # A first line that holds a user gave the names of columns.
         wanted = replace(wanted, user="user", items="item" if wanted.long else "items")
-    mends = not any(RULES[code].blocks for code in findings.found)
-    absent = [place.value for place in findings.found.get("SUB101", Finding()).places]
-    kinds = []
-    for code, finding in sorted(findings.found.items()):
-        words = {
-            "unless": "" if all_users else _UNLESS,
-            "digits": f": ids have {digits} digits" if digits else "",
-        }
-        kinds.append(_problem(code, finding, wanted, strict, mends, absent, words))
+    words = {
+        "allowed": "user,items or user,item,rank",
+        "unless": "" if all_users else _UNLESS,
+        "digits": f": ids have {digits} digits" if digits else "",
+    }
+    words |= {} if wanted is None else _words(wanted)
+    kinds = [_problem(code, findings, wanted, strict, words) for code in sorted(findings.found)]
     return tuple(sorted(kinds, key=lambda problem: problem.severity != "error"))
 
 
@@ -180,75 +263,63 @@ _UNLESS = '; if it is a different id, use --ids exact (Python: ids="exact")'
 
 
 def _problem(
-    code: str,
-    finding: Finding,
-    wanted: Format | None,
-    strict: bool,
-    mends: bool,
-    absent: Sequence[str],
-    known: Mapping[str, str],
+    code: str, findings: Findings, wanted: Format | None, strict: bool, words: dict[str, str]
 ) -> Problem:
-    """Return one kind of fault."""
-    rule = RULES[code]
-    rows = wanted is not None and wanted.long
+    """Return one kind of fault; `words` has what messages say of the file."""
+    rule, finding = RULES[code], findings.found[code]
     first = next(iter(finding.places), Place(None, ""))
-    near = suggest(first.value, absent)
-    words = {
+    near = suggest(first.value, findings.values("SUB101"))
+    words = words | {
         "value": f'"{first.value}"' if rule.unit else first.value,
         "plain": first.value,
         "quoted": shlex.quote(first.value),
         "values": ", ".join(place.value for place in finding.places),
         "count": f"{finding.count:,}",
         "near": f"; {near}" if near.startswith("did you mean") else "",
-        **({"allowed": "user,items or user,item,rank"} if wanted is None else _words(wanted)),
-        **known,
     }
+    meant = ""
+    if first.known is not None:
+        more = f" and {counted(finding.further, 'other is', 'others are')}"
+        meant = f'; "{first.known}"{more if finding.further else " is"} known'
+        meant += "" if first.user is None else f' (user "{first.user}")'
     columns = {} if wanted is None else {"user": shown(wanted.user), "items": shown(wanted.items)}
+    rows = wanted is not None and wanted.long
+    fixed = rule.fixed and not (rule.of_lists and rows) and finding.mended != 0
+    fixed = fixed and not any(RULES[code].blocks for code in findings.found)
     part = ""
-    fixed = mends and rule.fixed and not (rule.of_lists and rows) and finding.mended != 0
     if fixed and finding.mended is not None and finding.mended < finding.count:
         part = f" (--fix fixes {finding.mended:,} of {finding.count:,})"
     return Problem(
-        code,
-        "error" if strict else rule.severity,
-        first.line,
-        first.user,
-        columns.get(rule.column),
-        first.value,
-        first.known,
-        finding.count,
-        finding.lines,
-        rule.says.format(**words) + _meant(first, finding.further),
-        rule.hint.format(**words) + part,
-        tuple(finding.places),
-        fixed,
+        code=code,
+        severity="error" if strict else rule.severity,
+        line=first.line,
+        user=first.user,
+        column=columns.get(rule.column),
+        value=first.value,
+        known=first.known,
+        count=finding.count,
+        lines=finding.lines,
+        message=rule.says.format(**words) + meant,
+        hint=rule.hint.format(**words) + part,
+        places=tuple(finding.places),
+        fixed=fixed,
     )
 
 
-def _meant(place: Place, further: int) -> str:
-    """Return which known id is meant, as the end of a message."""
-    if place.known is None:
-        return ""
-    more = counted(further, "other is", "others are")
-    which = f'"{place.known}" and {more}' if further else f'"{place.known}" is'
-    return f"; {which} known" + ("" if place.user is None else f' (user "{place.user}")')
-
-
-def _words(wanted: Format) -> dict[str, object]:
+def _words(wanted: Format) -> dict[str, str]:
     """Return what messages say of a format."""
     between, allowed = NAMES[wanted.between], ",".join(map(shown, wanted.columns))
-    words: dict[str, object] = {"k": wanted.k, "allowed": allowed}
-    if wanted.long:
-        row_each = f"write one item per row: {allowed}"
-        hints = {"between_items": row_each, "apart": row_each, "joined": row_each}
-        return words | {"between": "a new row"} | hints
     put = f"put {between} between items"
     hints = {
+        "between": between,
         "between_items": put,
         "apart": "put the list in quotes" if wanted.between == "," else put,
         "joined": f"join the items: {wanted.between!r}.join(items)",
     }
-    return words | {"between": between} | hints
+    if wanted.long:
+        hints = dict.fromkeys(hints, f"write one item per row: {allowed}")
+        hints["between"] = "a new row"
+    return {"k": str(wanted.k), "allowed": allowed, **hints}
 
 
 _EDGE, _LEAST = 18, 30
@@ -282,20 +353,6 @@ def text(
     return "\n\n".join(blocks)
 
 
-def mended(validation: Validation, fixed: Fixed, after: Validation) -> str:
-    """Return whether anything was mended, and what the written file still holds that is wrong."""
-    gone = {p.code for p in validation.problems} - {p.code for p in after.problems}
-    some = gone or fixed.appended or fixed.dropped or any(p.fixed for p in validation.problems)
-    done = "fixed" if some else "nothing to fix"
-    rows = f", {counted(fixed.appended, 'missing row')} added" if fixed.appended else ""
-    rows += f", {counted(fixed.dropped, 'repeated row')} removed" if fixed.dropped else ""
-    codes = ", ".join(problem.code for problem in after.errors)
-    rest = f"errors remain: {codes}" if codes else "no errors remain"
-    if not codes and not fixed.compared:
-        rest += "; items were not compared (give --solution, --items or --config)"
-    return f"{done}, written to {printable(str(fixed.path))}{rows}; {rest}"
-
-
 def _wrapped(line: str, width: int | None) -> list[str]:
     if width is None:
         return [line]
@@ -315,22 +372,3 @@ def _more(problem: Problem) -> list[str]:
         held += f" in {counted(problem.lines, 'line')}"
     further = [f"{place.line:,}" for place in problem.places[1:] if place.line is not None]
     return [held + (f"; also line {', '.join(further)}" if further else "")]
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """What was written.
-
-    Attributes
-    ----------
-    path : Path
-    appended, dropped : int
-        Rows of users who were missing, and rows that stood there again.
-    compared : bool
-        Whether anything says what items look like.
-    """
-
-    path: Path
-    appended: int
-    dropped: int
-    compared: bool = True

@@ -31,10 +31,10 @@ from harness.submission._kernels import (
     read_users,
 )
 from harness.submission.diagnose import Diagnoses, Diagnosis
-from harness.submission.findings import MOST_BYTES, Findings, Place, shown
 from harness.submission.format import Format
 from harness.submission.header import Header
 from harness.submission.keys import Known
+from harness.submission.problems import MOST_BYTES, Findings, Place, shown
 
 SPACES = b" \t\r"
 """What ids lose around them."""

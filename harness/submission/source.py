@@ -17,9 +17,9 @@ from harness.delimited.blocks import Blocks, Reader
 from harness.delimited.stream import Opened, is_parquet, opened
 from harness.submission import header
 from harness.submission.expected import Against, first_cells
-from harness.submission.findings import Findings
 from harness.submission.format import Cells, Format, Named
 from harness.submission.header import Header
+from harness.submission.problems import Findings
 from harness.submission.scan import GROUP, Form
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _of_json(path: Path, file: Opened, against: Against, findings: Findings) -> 
     _check_name(path, file.packed or "json", findings)
     if file.encoding != "utf-8":
         findings.note("SUB006")
-    user, item = (None, None) if against.named is None else (against.named.user, against.named.item)
+    user, item = against.named.user, against.named.item
     if against.format is not None:
         user, item = user or against.format.user, item or against.format.items
     table = json_lists.table(file.stream, user, item)
@@ -178,9 +178,9 @@ def _check_name(path: Path, kind: str, findings: Findings) -> None:
         findings.note("SUB020", f".{ending}, but the file is {kind or 'plain text'}")
 
 
-def _refuse_missing(path: Path, head: Header, named: Named | None) -> None:
+def _refuse_missing(path: Path, head: Header, named: Named) -> None:
     """Raise UsageError where a column that was named is not there."""
-    for name, column in ({} if named is None else named.columns).items():
+    for name, column in named.columns.items():
         if column not in head.columns:
             raise UsageError(
                 f'{path}: no column "{column}"; {suggest(column, head.columns)} (you named it '

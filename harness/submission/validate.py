@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from harness.core.arrays import Int32
 from harness.core.errors import counted, printable
@@ -14,10 +15,9 @@ from harness.core.progress import doing, stopwatch
 from harness.delimited.stream import Refused
 from harness.submission import format, order
 from harness.submission.expected import Against
-from harness.submission.findings import Finding, Findings, Place, shown
 from harness.submission.format import Format
 from harness.submission.gathered import Gathering, Summary
-from harness.submission.problems import Validation, problems
+from harness.submission.problems import Findings, Place, Validation, problems, shown
 from harness.submission.rules import OF_FAULT
 from harness.submission.scan import scan_file
 from harness.submission.source import Source, source
@@ -151,9 +151,8 @@ def _concluded(
     findings, common, hits = summary.findings, summary.common, summary.hits
     nobody = summary.there == 0 if against.required else summary.known == 0
     if len(against.users) > 0 and summary.strangers > 0 and nobody:
-        strangers = findings.found.get("SUB202", Finding()).places
-        met = strangers[0].value if strangers else summary.stranger  # others may be there
-        asked = next(chain(against.all_names(), against.further))
+        met = [*findings.values("SUB202"), summary.stranger][0]  # others may be there
+        (asked,) = against.users.named(np.zeros(1, np.int64))
         findings.add("SUB212", 1, [Place(None, f'found "{met}", expected "{shown(asked)}"')])
     elif against.required and summary.exact == 0 and summary.by_case:
         damaged = findings.found["SUB209"]
@@ -194,7 +193,7 @@ def _ask_order(
         other = order.otherwise(path, against)
         if other is not None and other[1] > 0:
             findings.add("SUB115", other[1], [Place(None, shown(other[0]))])
-        if wanted.order.casefold() in format.SCORES and against.named_order is None:
+        if wanted.order.casefold() in format.SCORES and against.named.order is None:
             findings.note("SUB116", wanted.order, 1)
     if wanted.order or not several:
         return
@@ -202,8 +201,7 @@ def _ask_order(
         if not against.in_row_order:
             findings.note("SUB111", column, 1)
         if not against.in_row_order or against.format is None:
-            findings.forget("SUB102", shown(column))
-            findings.forget("SUB113", shown(column))
+            findings.forget_column(column)
 
 
 _AGAIN = ("SUB115", "SUB203", "SUB211", "SUB302", "SUB303", "SUB314", "SUB315", "SUB316", "SUB319")
@@ -219,8 +217,7 @@ def _refuse_models(
     columns = order.of_models(path, against) if several and not of_one else []
     for column in columns:
         findings.note("SUB114", column, 1)
-        findings.forget("SUB102", shown(column))
-        findings.forget("SUB113", shown(column))
+        findings.forget_column(column)
     for code in _AGAIN if columns else ():
         findings.found.pop(code, None)
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.submission.expected import Against, of_tables
-from harness.submission.rules import EXAMPLES, OF_FAULT
-from harness.submission.rules.rule import GOOD, ITEMS
+from harness.submission.rules import EXAMPLES, GOOD, ITEMS, OF_FAULT
 from harness.submission.validate import validate
 
 FIRST, SECOND = "0706016001", "0706016002"

@@ -15,7 +15,7 @@ from harness.metrics import parse
 from harness.metrics.scores import mean, user_scores
 from harness.submission.expected import of_tables
 from harness.submission.fix import fix
-from harness.submission.rules.rule import ITEMS, SAMPLE
+from harness.submission.rules import ITEMS, SAMPLE
 from harness.submission.solution import of_file
 from harness.submission.validate import Examined, examine
 

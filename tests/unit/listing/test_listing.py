@@ -23,8 +23,7 @@ from harness.listing import metrics as listed
 from harness.metrics import DEFINITIONS, DIVISORS
 from harness.metrics.conventions import CONVENTIONS
 from harness.stats import chance, pairwise
-from harness.submission.rules import RULES
-from harness.submission.rules.rule import Severity, Unit
+from harness.submission.rules import RULES, Severity, Unit
 
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
 SECTIONS = dict(part.split("\n", 1) for part in PAGE.split("\n## ")[1:])

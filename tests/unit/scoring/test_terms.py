@@ -37,7 +37,8 @@ def fits(known: Format, user: str, items: str) -> Format | None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_competition_is_known_by_its_header_and_its_ids(name: str) -> None:
     known = FORMATS[name]
-    assert fits(known, *ROWS[name]) == known
+    user, items = ROWS[name]
+    assert fits(known, user, items) == known
     padded = [f" {column.upper()} " for column in known.columns]
     cells = dict(zip(padded, ([text] for text in ROWS[name]), strict=True))
     assert of_competition(padded, lambda column, most: cells[column]) == known

@@ -7,7 +7,7 @@ from harness.scoring.terms import Terms
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import FORMATS
 from harness.submission.problems import Problem, Validation
-from harness.submission.rules.rule import ITEMS, SAMPLE
+from harness.submission.rules import ITEMS, SAMPLE
 from harness.submission.validate import Examined, examine, validate
 
 HEAD = "customer_id,article_id,rank\n"

@@ -19,8 +19,7 @@ from harness.submission import problems
 from harness.submission.expected import Against, of_tables
 from harness.submission.fix import NotFixedError, fix
 from harness.submission.format import FORMATS
-from harness.submission.rules import EXAMPLES
-from harness.submission.rules.rule import GOOD, ITEMS
+from harness.submission.rules import EXAMPLES, GOOD, ITEMS
 from harness.submission.validate import validate
 
 HEAD = "customer_id,prediction\n"
@@ -96,14 +95,20 @@ def test_rows_of_the_sample(tmp_path: Path, sample: str, content: str, expected:
     assert fixed(tmp_path, content, of_tables(tmp_path / "sample.csv")) == expected
 
 
+def test_rows_of_a_sample_in_json(tmp_path: Path) -> None:
+    path = tmp_path / "sample.json"
+    path.write_text('{"user": "ann", "items": ["x", "y"]}\n{"user": "bob", "items": []}\n')
+    assert fixed(tmp_path, "user,items\nbob,z\n", of_tables(path)).endswith("bob,z\nann,x y\n")
+
+
 @pytest.mark.parametrize(
     "table", ["customer_id,age\nann,3\nbob,4\n", "age,customer_id\n3,ann\n4,bob\n"]
 )
 def test_missing_users_of_a_table_without_lists_get_empty_ones(tmp_path: Path, table: str) -> None:
     (tmp_path / "customers.csv").write_text(table)
-    known = Against(format=FORMATS["hm"], ids=tmp_path / "customers.csv", user="customer_id")
+    known = Against(format=FORMATS["hm"]).asking(tmp_path / "customers.csv", "customer_id")
     content = HEAD + "bob,0706016003\n"
-    assert fixed(tmp_path, content, known.asking()) == content + "ann,\n"
+    assert fixed(tmp_path, content, known) == content + "ann,\n"
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,13 @@ RANKED = [("ann", "a", "0.5", "1"), ("ann", "b", "2", "2")]
 
 
 def table(text: str, *, truth: bool = False) -> tuple[list[str], list[tuple[object, ...]]]:
-    found = json_lists.table(io.BufferedReader(io.BytesIO(text.encode())), truth=truth)
+    result = json_lists.table(io.BufferedReader(io.BytesIO(text.encode())), truth=truth)
     rows = [
-        (line, *row) for frame, n in found.frames for line, row in zip(n, frame.rows(), strict=True)
+        (line, *row)
+        for frame, n in result.frames
+        for line, row in zip(n, frame.rows(), strict=True)
     ]
-    return list(found.kinds), rows
+    return list(result.kinds), rows
 
 
 FORMS: dict[str, tuple[str, list[tuple[object, ...]]]] = {
@@ -110,8 +112,8 @@ def test_lists_are_checked_and_mended_as_those_of_a_csv(tmp_path: Path) -> None:
     path, out = tmp_path / "lists.jsonl.gz", tmp_path / "fixed.csv"
     rows = '{"user": "ann", "items": ["a", "b", "a"]}\n\n{"user": "bob", "items": ["nan", "c"]}\n'
     path.write_bytes(gzip.compress(rows.encode()))
-    found = examine(path, Against(), None).validation
-    assert [(p.code, p.line, p.value) for p in found.problems] == [
+    result = examine(path, Against(), None).validation
+    assert [(p.code, p.line, p.value) for p in result.problems] == [
         ("SUB308", 3, "nan"),
         ("SUB303", 1, "a"),
     ]
@@ -123,8 +125,8 @@ def test_users_of_one_object_need_no_names_of_columns(tmp_path: Path) -> None:
     path, sample = tmp_path / "lists.json", tmp_path / "sample.csv"
     path.write_text('{"ann": ["a"], "bob": []}')
     sample.write_text("customer_id,sku\nann,a\nbob,b\ncem,b\n")
-    found = examine(path, of_tables(sample), None).validation
-    assert [p.code for p in found.problems] == ["SUB201", "SUB110", "SUB301", "SUB404"]
+    result = examine(path, of_tables(sample), None).validation
+    assert [p.code for p in result.problems] == ["SUB201", "SUB110", "SUB301", "SUB404"]
     named = Against(named=Named("who", "what"))
     assert [p.code for p in examine(path, named, None).validation.problems] == ["SUB301", "SUB404"]
     assert len(solution.of_file(path, TrueColumns("who", "what")).users) == 2
@@ -154,8 +156,8 @@ def test_an_item_of_many_on_a_line_is_named(tmp_path: Path) -> None:
 def test_true_items(tmp_path: Path, text: str) -> None:
     path = tmp_path / "truth.json"
     path.write_text(text)
-    found = solution.of_file(path)
-    assert (found.users.to_list(), found.judgments.relevant.tolist()) == (["ann", "bob"], [2, 1])
+    result = solution.of_file(path)
+    assert (result.users.to_list(), result.judgments.relevant.tolist()) == (["ann", "bob"], [2, 1])
 
 
 def test_a_user_with_two_lists_of_true_items_is_refused(tmp_path: Path) -> None:

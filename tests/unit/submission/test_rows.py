@@ -10,7 +10,7 @@ from checking import LONG, ROWS, against, brief, by_solution, checked, codes, fi
 from harness.delimited import blocks
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import Named
-from harness.submission.rules.rule import SAMPLE
+from harness.submission.rules import SAMPLE
 from harness.submission.validate import Examined, examine, validate
 
 BESIDE = {"SUB102": "SUB101", "SUB302": "SUB303"}

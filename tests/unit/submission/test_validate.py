@@ -1,8 +1,6 @@
 """What is found in whole files; blocks of any size find the same."""
 
 import gzip
-import io
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,7 @@ from harness.delimited import blocks
 from harness.scoring.competition import of_config
 from harness.scoring.terms import Terms
 from harness.submission.expected import Against, ids, of_tables
-from harness.submission.rules.rule import GOOD, ITEMS
+from harness.submission.rules import GOOD, ITEMS, zipped
 
 HEAD = "customer_id,prediction\n"
 LISTS = "user,items\nann,a b\n"
@@ -35,23 +33,16 @@ def test_nothing_is_wrong_with_a_good_file(tmp_path: Path) -> None:
         assert findings(tmp_path, text) == []
 
 
-def zipped(*more: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr(zipfile.ZipInfo("submission.csv"), GOOD)
-        for name in more:
-            archive.writestr(zipfile.ZipInfo(name), "x")
-    return packed.getvalue()
-
-
 def test_packed(tmp_path: Path) -> None:
     middle = len(GOOD) // 2
     members = [gzip.compress(part.encode()) for part in (GOOD[:middle], "", GOOD[middle:])]
     assert findings(tmp_path, b"".join(members) + bytes(3 << 20), name="s.csv.gz") == []
-    assert findings(tmp_path, zipped(), name="s.zip") == []
-    mac = zipped("__MACOSX/._submission.csv", ".DS_Store", "lists/")
+    assert findings(tmp_path, zipped("submission.csv"), name="s.zip") == []
+    mac = zipped("submission.csv", "__MACOSX/._submission.csv", ".DS_Store", "lists/")
     assert findings(tmp_path, mac, name="s.zip") == []
-    (two,) = checked(tmp_path, zipped("b.csv", ".DS_Store"), name="s.zip").problems
+    (two,) = checked(
+        tmp_path, zipped("submission.csv", "b.csv", ".DS_Store"), name="s.zip"
+    ).problems
     assert "must have one file, but it has submission.csv, b.csv" in two.message
 
 
@@ -93,7 +84,7 @@ def test_another_kind_of_text(tmp_path: Path, content: bytes, expected: tuple[ob
     assert findings(tmp_path, content) == [expected]
 
 
-GZIP, ZIP = gzip.compress(GOOD.encode(), mtime=0), zipped()
+GZIP, ZIP = gzip.compress(GOOD.encode(), mtime=0), zipped("submission.csv")
 
 
 @pytest.mark.parametrize(
@@ -240,7 +231,7 @@ def test_items_of_any_length_are_known_wherever_they_stand(tmp_path: Path) -> No
     """They are looked at 64 bytes at a time, and short ones hashed side by side."""
     items = ["x" * length for length in range(1, 40)]
     lists = (" ".join(items[first:] + items[:first]) for first in range(len(items)))
-    rows = "".join(f"user {n},{own}\n" for n, own in enumerate(lists))
+    rows = "".join(f"user {n},{listed}\n" for n, listed in enumerate(lists))
     assert of_items(tmp_path, items, rows) == []
     assert of_items(tmp_path, items[:15] + items[16:], rows) == [("SUB304", 2, "x" * 16, 39)]
 
