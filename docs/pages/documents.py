@@ -15,7 +15,7 @@ from harness.comparison.check import Checked
 from harness.comparison.compare import Compared
 from harness.comparison.explain import Explanations
 from harness.comparison.leaderboard import Leaderboard
-from harness.comparison.standings import Ranking
+from harness.comparison.submissions import Ranking
 from harness.config.space import SearchName
 from harness.hosting.split import SplitRecord
 from harness.listing.baselines import Baselines

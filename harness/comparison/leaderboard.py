@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
-from harness.comparison.standings import Ranking
-from harness.comparison.submissions import RankOptions, are_submissions, compare_submissions
+from harness.comparison.submissions import (
+    Ranking,
+    RankOptions,
+    are_submissions,
+    compare_submissions,
+)
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
 from harness.core.io import as_path, exists
@@ -203,14 +208,13 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
             continue  # hidden, or not written whole yet
         try:
             run = read(path.parent)
-            _entries(run, next(iter(_metrics(run))))  # it raises where the config is none
+            _entries(run, next(iter(_metrics(run))))  # it raises if the config is damaged
             runs.append(run)
         except HarnessError as error:
             left_out.append(str(error))
     if not runs:
-        raise UsageError(
-            "\n".join([f"{folder}: no run in this folder; harness run makes one", *left_out])
-        )
+        reasons = [f"{folder}: no run in this folder; harness run makes one", *left_out]
+        raise UsageError("\n".join(reasons))
     runs.sort(key=lambda run: run.environment.get("written", ""), reverse=True)
     sets: dict[str, list[Run]] = {}
     for run in runs:
@@ -228,9 +232,8 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
         if metric is not None and metric not in metrics:
             reasons = [f'no run has the metric "{metric}"; {suggest(metric, metrics)}']
         elif model:
-            reasons.append(
-                f'no model has this text in its name: "{model}"; {suggest(model, models)}'
-            )
+            hint = suggest(model, models)
+            reasons.append(f'no model has this text in its name: "{model}"; {hint}')
         raise UsageError("\n".join([f"{folder}: no run is left to show", *reasons]))
     return Leaderboard(kept, tuple(left_out))
 
@@ -282,13 +285,10 @@ def _group(
         for name in sorted(best)
         if model.casefold() in name.casefold()
     ]
-    keys: dict[Sort, Callable[[Entry], Any]] = {
-        "score": lambda entry: sign * entry.mean,
-        "date": lambda entry: entry.date,
-        "model": lambda entry: entry.model,
-        "run": lambda entry: entry.run,
-    }
-    shown.sort(key=keys[sort], reverse=sort == "date")
+    if sort == "score":
+        shown.sort(key=lambda entry: sign * entry.mean)
+    else:
+        shown.sort(key=attrgetter(sort), reverse=sort == "date")
     return Group(
         fingerprint=runs[0].evaluation.fingerprint,
         users=runs[0].evaluation.users,
@@ -342,7 +342,7 @@ _BETTER = {
 
 
 def _table(group: Group) -> Sheet:
-    digits = digits_of(entry.mean for entry in group.entries)
+    digits, metric = digits_of(entry.mean for entry in group.entries), printable(group.metric)
 
     def name(entry: Entry) -> str:
         return printable(entry.model) + (f" · tuned × {entry.tuned:,}" if entry.tuned else "")
@@ -350,13 +350,11 @@ def _table(group: Group) -> Sheet:
     def in_fold(fold: int, entry: Entry) -> str:
         return number(entry.folds[fold], digits)
 
-    metric = printable(group.metric)
-    runs = counted(group.runs, "run")
-    if group.without:
-        runs += f", {group.without:,} without {metric} left out"
+    without = f", {group.without:,} without {metric} left out" if group.without else ""
     heading = (
         f"evaluation set  {printable(group.fingerprint[:_SHORT])} · k = {group.k} · "
-        f"{counted(group.users, 'user')} · {runs}{_BETTER[group.better]}"
+        f"{counted(group.users, 'user')} · {counted(group.runs, 'run')}{without}"
+        f"{_BETTER[group.better]}"
     )
     columns: list[Column[Entry]] = [
         Column("model", name, "name"),

@@ -10,7 +10,7 @@ import small
 from conftest import exactly, refusal
 
 import harness
-from harness.comparison.standings import Board, Ranking
+from harness.comparison.submissions import Board, Ranking
 from harness.core.errors import HarnessError, UsageError
 
 SOLUTION = """user,items,Usage
