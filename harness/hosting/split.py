@@ -276,20 +276,19 @@ def _refuse_misread(
     try:
         solution = of_file(path, keep_users_without_items=True, between=separator)
     except DataError as error:
-        misread, reason = true.filter(true.str.contains(_SIGNS)), str(error)
+        misread, message = true.filter(true.str.contains(_SIGNS)), str(error)
     else:
-        misread = true.filter(~true.is_in(solution.items.implode()))
+        misread, message = true.filter(~true.is_in(solution.items.implode())), reason
         same_users = solution.users.equals(evaluation_set.user_ids)
         relevant = solution.judgments.relevant
         if same_users and np.array_equal(relevant, evaluation_set.relevant) and misread.is_empty():
             return
     if len(misread) > 0:
-        reason = (
-            f"{SOLUTION} would be read back with other items: item {shown_id(misread[0])} "
-            "contains a separator, bracket or quote (a space, comma, semicolon, bar, bracket, "
-            "quote or line end)"
+        message = (
+            f"{reason}: item {shown_id(misread[0])} contains a separator, bracket or quote (a "
+            "space, comma, semicolon, bar, bracket, quote or line end)"
         )
-    raise UsageError(f"{reason}; {OTHERWISE}".replace(f"{path.parent}/", ""))
+    raise UsageError(f"{message}; {OTHERWISE}".replace(f"{path.parent}/", ""))
 
 
 def _write_sample(
@@ -349,16 +348,11 @@ def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against
     if task.data.registered is not None and config.evaluation.users == "seen":
         return "the users depend on when they registered, and these files do not have this"
     values = config.written(path.parent)
-    values["data"] = {
-        "layout": "table",
-        "path": ".",
-        "events": TRAIN,
-        "items": ITEMS,
-        **({KIND: KIND} if tells_types else {}),
-        **({} if task.data.events.value is None else {VALUE: VALUE}),
-        **({} if task.data.has_time else {TIME: False}),
-        **({} if names == (USER, ITEM) else {"user": names[0], "item": names[1]}),
-    }
+    data = values["data"] = {"layout": "table", "path": ".", "events": TRAIN, "items": ITEMS}
+    data |= {KIND: KIND} if tells_types else {}
+    data |= {} if task.data.events.value is None else {VALUE: VALUE}
+    data |= {} if task.data.has_time else {TIME: False}
+    data |= {} if names == (USER, ITEM) else {"user": names[0], "item": names[1]}
     values["split"] = {"strategy": "given", "valid": VALID}
     evaluation = values["evaluation"] = {**values.get("evaluation", {}), "candidates": "catalogue"}
     hits = evaluation.pop("hits", None)

@@ -49,14 +49,9 @@ _QUOTING: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class NewConfig:
-    """A config for a log, as TOML with comments.
+    """A config for a log, as TOML with comments, and a line on each guess.
 
-    Attributes
-    ----------
-    lines : list of str
-        What was guessed, a line each.
-    fault : str
-        What is wrong with it as it stands; empty where a run can begin.
+    `fault` says what is wrong with it as it stands; it is empty where a run can begin.
     """
 
     text: str

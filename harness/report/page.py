@@ -45,12 +45,7 @@ def is_page(path: Path) -> bool:
 def page(run: Run, users: int | None = None) -> str:
     """Return the page, with at most so many users to look at one by one; see `users_of`.
 
-    Raises
-    ------
-    DataError
-        Its scores contradict its result.json.
-    HarnessError
-        See `users_of`.
+    DataError where the run's scores contradict its result.json.
     """
     import jinja2
 
