@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
 
+from harness.comparison.options import CompareOptions, PairOptions, RunOptions
 from harness.comparison.submissions import (
     ComparedSubmissions,
-    ComparisonOptions,
-    RankOptions,
     are_submissions,
     compare_submissions,
     copies,
@@ -113,26 +112,6 @@ class Compared(Shown):
     def records(self) -> list[dict[str, object]]:
         """Return one record a pair, in full precision."""
         return self.comparison.records(self.shake_up)
-
-
-class RunOptions(ComparisonOptions, total=False):
-    """What `compare` takes with runs."""
-
-    models: Sequence[str]
-    baseline: str | None
-    all_pairs: bool
-    public_shares: Sequence[float] | None
-    slices: Sequence[str]
-
-
-class PairOptions(RankOptions, total=False):
-    """What `compare` takes with submissions."""
-
-    baseline: str | None
-
-
-class CompareOptions(RunOptions, PairOptions, total=False):
-    """What `compare` takes."""
 
 
 @overload

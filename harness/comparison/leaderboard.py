@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, get_args, overload
+from typing import Any, Unpack, get_args, overload
 
+from harness.comparison.options import FolderOptions, LeaderboardOptions, RankOptions, Sort
 from harness.comparison.submissions import (
     Ranking,
-    RankOptions,
     are_submissions,
     compare_submissions,
 )
@@ -21,13 +21,11 @@ from harness.core.errors import DataError, HarnessError, UsageError, counted, pr
 from harness.core.io import as_path, exists
 from harness.core.progress import doing
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
-from harness.metrics import Better, Metric
+from harness.metrics import Better
 from harness.results.record import over_chance
 from harness.results.run import Run, read
 from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
-
-Sort = Literal["score", "date", "model", "run"]
 
 
 @dataclass(frozen=True)
@@ -128,19 +126,6 @@ class Leaderboard(Shown):
             for group in self.groups
             for entry in group.entries
         ]
-
-
-class FolderOptions(TypedDict, total=False):
-    """What `leaderboard` takes with a folder of runs."""
-
-    metric: str | Metric | None
-    sort: Sort | None
-    model: str | None
-    evaluation_set: str | None
-
-
-class LeaderboardOptions(FolderOptions, RankOptions, total=False):
-    """What `leaderboard` takes."""
 
 
 @overload

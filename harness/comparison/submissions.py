@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import polars as pl
 
+from harness.comparison.options import ComparisonOptions, RankOptions
 from harness.config import Config
 from harness.core.arrays import Floats
 from harness.core.errors import (
@@ -30,7 +31,7 @@ from harness.metrics.scores import ScoreTable, user_scores
 from harness.results.folder import is_run
 from harness.results.run import Run
 from harness.results.wording import compared_headline
-from harness.scoring.options import SubmissionOptions, flag_of, require_options
+from harness.scoring.options import flag_of, require_options
 from harness.scoring.score import left_out_lines
 from harness.scoring.submissions import Scorer, SubmissionError, brief
 from harness.scoring.terms import Terms, path_or_frame, which_fold
@@ -296,23 +297,6 @@ def _notes(compared: Ranking) -> list[str]:
             names.setdefault("; ".join(parts), []).append(printable(name))
     lines += [f"note  {listed(same, _SHOWN)}: {text}" for text, same in names.items()]
     return lines + [f"not ranked  {printable(n)}: {why}" for n, why in compared.refused.items()]
-
-
-class ComparisonOptions(TypedDict, total=False):
-    """The metric of a comparison, and how its pairs are tested."""
-
-    metric: str | Metric | None
-    correction: str | None
-    resamples: int | None
-    seed: int | None
-
-
-class RankOptions(ComparisonOptions, SubmissionOptions, total=False):
-    """How submissions are scored and compared."""
-
-    k: int | None
-    strict: bool
-    force: bool
 
 
 def are_submissions(

@@ -93,8 +93,8 @@ def flag_of(name: str) -> str:
 @cache
 def types_of(options: type) -> dict[str, Any]:
     """Return the types of a TypedDict of options, each with its help."""
-    paths = {"Config": Path, "SubmissionOnly": Path}  # these classes are slow to import
-    return get_type_hints(options, localns=paths, include_extras=True)
+    slow = {"Config": Path, "SubmissionOnly": Path, "Metric": object}  # to import
+    return get_type_hints(options, localns=slow, include_extras=True)
 
 
 def require_options(function: Callable[..., Any], options: Mapping[str, Any], *kinds: type) -> None:
