@@ -195,8 +195,8 @@ def _lists(
     return checked(name, answer, train.user_ids.gather(users), k, len(train.candidates), rows)
 
 
-def _require_same(lists: Int32, others: Int32, recommender: Recommender, rule: str) -> None:
-    _require(np.array_equal(lists, others), recommender, rule)
+def _require_same(lists: Int32, expected: Int32, recommender: Recommender, rule: str) -> None:
+    _require(np.array_equal(lists, expected), recommender, rule)
 
 
 def _require(holds: bool, recommender: Recommender, rule: str) -> None:

@@ -133,29 +133,22 @@ def of_submissions(
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_submission(**values: Any) -> Any:
-            submission = {name: values.pop(name) for name in added}
-            submission = {
-                name: value for name, value in submission.items() if value not in (None, [])
-            }
+            typed = {name: values.pop(name) for name in added}
+            submission = {name: value for name, value in typed.items() if value not in (None, [])}
             beside_lists = submission.pop("beside_lists", None)
             if beside_lists is not None and beside_lists.suffix != ".toml":
-                step = "this command takes one file; harness compare FILE… takes several"
-                if "user" in values:
-                    from harness.core.io import exists
-
-                    name = shlex.quote(str(beside_lists))
-                    step = f"to explain a user, type --user {name}"
-                    if values["source"].is_file() and exists(beside_lists):
-                        step = f"if it has the true items, type --solution {name}"
+                name = shlex.quote(str(beside_lists))
+                step = f"to explain a user, type --user {name}; " if "user" in values else ""
                 raise UsageError(
-                    f"{beside_lists}: the second argument must be a config (.toml); {step}"
+                    f"{beside_lists}: the second argument must be a config (.toml); {step}if the "
+                    f"file has the true items, type --solution {name}"
                 )
             submission["config"] = _single_config(beside_lists, submission.get("config"))
             return command(**values, submission=submission)
 
-        own = dict(inspect.signature(command, eval_str=True).parameters)
-        del own["submission"]
-        every = {**own, **added}
+        parameters = dict(inspect.signature(command, eval_str=True).parameters)
+        del parameters["submission"]
+        every = {**parameters, **added}
         middle = [name for name in every if name not in _LAST]
         order = dict.fromkeys((*_FIRST, *_AGAINST, *middle, *_LAST))
         with_submission.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -399,7 +399,7 @@ def _with_history(
     for user, history in zip(explained, known, strict=True):
         listed_items = {place.item for place in user.places if place.item is not None}
         items.append({event.item for event in history.events} | listed_items | {*user.truth})
-    titles = titles_of(task.data, sorted(set().union(*items)))
+    titles = titles_of(task.data, sorted({item for shown in items for item in shown}))
     return [
         replace(
             user,
