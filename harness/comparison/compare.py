@@ -50,22 +50,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """A model that was compared.
-
-    Attributes
-    ----------
-    run : str
-        The folders of its runs.
-    metrics : dict of text to ModelEstimate
-        Its estimate by the metric.
-    lift : float, optional
-        Its mean over that of a random ranking, where that is known.
-    """
+    """A model that was compared."""
 
     name: str
     run: str
+    """The folders of its runs."""
     metrics: dict[str, ModelEstimate]
+    """Its estimate by the metric."""
     lift: float | None
+    """Its mean over that of a random ranking, where that is known."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

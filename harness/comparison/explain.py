@@ -37,111 +37,76 @@ _TITLED_TRUTH = 4
 
 @dataclass(frozen=True)
 class ListPosition:
-    """One position of a list.
-
-    Attributes
-    ----------
-    item : str, optional
-        None where the position is empty.
-    hit, repeat : bool
-        A true item for the first time; an item that an earlier position holds.
-    precision : float
-        P(i), the hits among the first i positions over i.
-    contribution : float
-        P(i)·hit(i)/D, what the position adds to AP@k.
-    discount : float
-        1/log2(i+1), what a hit adds to DCG.
-    """
+    """One position of a list."""
 
     rank: int
     item: str | None
+    """None where the position is empty."""
     hit: bool
+    """A true item, for the first time."""
     repeat: bool
+    """An item that an earlier position holds."""
     precision: float
+    """P(i), the hits among the first i positions over i."""
     contribution: float
+    """P(i)·hit(i)/D, what the position adds to AP@k."""
     discount: float
+    """1/log2(i+1), what a hit adds to DCG."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A user's list and its score by every metric.
-
-    Attributes
-    ----------
-    truth : tuple of str
-        The true items, in order of id; `candidates` of them could be recommended.
-    divisor : int
-        D = min(R, k).
-    averaged : bool
-        Whether the user counts in means; who has no true items does not, where a solution's file
-        says who counts.
-    places : tuple of ListPosition
-        Down to the last that is not empty.
-    metrics : mapping of text to value
-        The one that was asked for, every metric of accuracy, and AP under every divisor.
-    conventions : mapping of name to value
-        AP as each convention computes it; None where it would not count this user.
-    history : tuple of TrainingEvent, optional
-        The last events before the window, the latest first; None where they are not known.
-    events : int, optional
-        How many there are in all.
-    titles : mapping of item to title
-        Of the items above, where the items' table has titles.
-    best_value : float, optional
-        What the run's best model has, where users are ordered by that.
-    """
+    """A user's list and its score by every metric."""
 
     user: str
     k: int
     truth: tuple[str, ...]
+    """The true items, in order of id; `candidates` of them could be recommended."""
     candidates: int
     divisor: int
+    """D = min(R, k)."""
     averaged: bool
+    """Whether the user counts in means; who has no true items does not, where a solution's file
+    says who counts."""
     places: tuple[ListPosition, ...]
+    """Down to the last that is not empty."""
     metrics: dict[str, float]
+    """The one that was asked for, every metric of accuracy, and AP under every divisor."""
     conventions: dict[str, float | None]
+    """AP as each convention computes it; None where it would not count this user."""
     history: tuple[TrainingEvent, ...] | None = None
+    """The last events before the window, the latest first; None where they are not known."""
     events: int | None = None
+    """How many there are in all."""
     titles: dict[str, str] = field(default_factory=dict)
+    """Of the items above, where the items' table has titles."""
     best_value: float | None = None
+    """What the run's best model has, where users are ordered by that."""
 
 
 @dataclass(frozen=True, repr=False)
 class Explanations(Shown):
-    """The explanations of some users; names are the keys of its JSON.
-
-    Attributes
-    ----------
-    paper : str
-        Where their lists are from.
-    folds : int
-        How many evaluation sets the config has.
-    fold : int
-        Which of these is theirs, from 1.
-    metrics : tuple of str
-        Those that are shown first; users are ordered by the first.
-    notes : tuple of str
-        What is left out, and why.
-    models : tuple of str
-        The model of a run whose lists these are, and the one that it is compared with.
-    best_model : str, optional
-        The run's best model, where users are ordered by what it has for them.
-    against : str, optional
-        Where the lists are from that these are compared with.
-    against_users : tuple of Explanation
-        The same users with those lists.
-    """
+    """The explanations of some users; names are the keys of its JSON."""
 
     paper: str
+    """Where their lists are from."""
     users: tuple[Explanation, ...]
     folds: int = 1
+    """How many evaluation sets the config has."""
     fold: int = 1
+    """Which of these is theirs, from 1."""
     metrics: tuple[str, ...] = ()
+    """Those that are shown first; users are ordered by the first."""
     notes: tuple[str, ...] = ()
+    """What is left out, and why."""
     models: tuple[str, ...] = ()
+    """The model of a run whose lists these are, and the one that it is compared with."""
     best_model: str | None = None
+    """The run's best model, where users are ordered by what it has for them."""
     against: str | None = None
+    """Where the lists are from that these are compared with."""
     against_users: tuple[Explanation, ...] = ()
+    """The same users with those lists."""
 
     def sheets(self, every: bool = False) -> list[Sheet]:
         """Return what each user did before the window, and the list with its hits.

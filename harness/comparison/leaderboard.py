@@ -30,64 +30,46 @@ from harness.stats.pairwise import STYLES
 
 @dataclass(frozen=True)
 class Entry:
-    """A model's best run on an evaluation set.
-
-    Attributes
-    ----------
-    runs : int
-        How many runs on the evaluation set have a model of this name.
-    date : str, ISO 8601
-    mean, ci95
-        As in the run's table, under the group's metric.
-    lift : float, optional
-        The mean over that of a random ranking, where it is known.
-    verdict : str, optional
-        Against chance; a run has it of its first metric alone.
-    settings : str
-        What the model is and its parameters.
-    tuned : int
-        From how many trials its parameters were chosen.
-    folds : tuple of float
-        The mean in each fold, where the evaluation set has several.
-    differs : tuple of str
-        Keys of the config, models and seed apart, that are not as in the run of the group's first.
-    """
+    """A model's best run on an evaluation set."""
 
     model: str
     mean: float
     ci95: tuple[float, float] | None
     lift: float | None
+    """The mean over that of a random ranking, where it is known."""
     verdict: Word | None
+    """Against chance; a run has it of its first metric alone."""
     run: str
     runs: int
+    """How many runs on the evaluation set have a model of this name."""
     date: str
     seed: int | None
     settings: str
+    """What the model is and its parameters."""
     tuned: int
+    """From how many trials its parameters were chosen."""
     folds: tuple[float, ...]
+    """The mean in each fold, where the evaluation set has several."""
     differs: tuple[str, ...]
+    """Keys of the config, models and seed apart, that are not as in the run of the group's
+    first."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """All entries of one evaluation set.
-
-    Attributes
-    ----------
-    better : str
-        Which values of the metric are better: ``higher``, ``lower`` or ``neither``. Where neither
-        end is, entries stand highest first, and of a model's runs the highest is shown.
-    runs, without : int
-        How many runs were scored by the metric, and how many were not.
-    """
+    """All entries of one evaluation set."""
 
     fingerprint: str
     users: int
     k: int
     metric: str
     better: Better
+    """Which values of the metric are better: ``higher``, ``lower`` or ``neither``. Where
+    neither end is, entries stand highest first, and of a model's runs the highest is shown."""
     runs: int
+    """How many runs were scored by the metric."""
     without: int
+    """How many runs were not scored by it."""
     entries: tuple[Entry, ...]
 
 

@@ -49,55 +49,38 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Standing:
-    """A submission on one leaderboard.
-
-    Attributes
-    ----------
-    submission : str
-    rank : int
-        1 is the best, or the highest where the metric calls neither end better; submissions with
-        equal means share one.
-    mean : float
-    ci95 : (float, float), optional
-    tied : tuple of str
-        The submissions that the paired test cannot tell from it.
-    borderline : tuple of str
-        Those of whom other draws of the test could say otherwise, tied or not.
-    best_rank, worst_rank : int
-        How far it could move: behind those that are really better alone, or before those that are
-        really worse alone (really higher and really lower, where neither end is better).
-    """
+    """A submission on one leaderboard."""
 
     submission: str
     rank: int
+    """1 is the best, or the highest where the metric calls neither end better; submissions with
+    equal means share one."""
     mean: float
     ci95: Interval | None
     tied: tuple[str, ...]
+    """The submissions that the paired test cannot tell from it."""
     borderline: tuple[str, ...]
+    """Those of whom other draws of the test could say otherwise, tied or not."""
     best_rank: int
+    """The best that it could move to: behind those that are really better alone (really higher,
+    where neither end is better)."""
     worst_rank: int
+    """The worst that it could move to: before those that are really worse alone (really lower,
+    where neither end is better)."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """The submissions on one leaderboard.
-
-    Attributes
-    ----------
-    name : str
-        ``all``, ``Public`` or ``Private``.
-    users : int
-        Who are averaged.
-    standings : tuple of Standing
-        Best first.
-    comparison : Comparison
-        The pairs.
-    """
+    """The submissions on one leaderboard."""
 
     name: str
+    """``all``, ``Public`` or ``Private``."""
     users: int
+    """Who are averaged."""
     standings: tuple[Standing, ...]
+    """Best first."""
     comparison: Comparison
+    """The pairs."""
 
     @property
     def digits(self) -> int:
@@ -107,24 +90,17 @@ class Board:
 
 @dataclass(frozen=True)
 class Submitted:
-    """What was read of a submission.
-
-    Attributes
-    ----------
-    file : str
-    left_out : mapping
-        Counts of what was left out, and of users without a list.
-    warnings, errors : int
-        Of how many kinds are the problems of the file; those with errors were forced.
-    codes : tuple of str
-        These kinds.
-    """
+    """What was read of a submission."""
 
     file: str
     left_out: Mapping[str, int]
+    """Counts of what was left out, and of users without a list."""
     warnings: int
+    """How many kinds of warnings the file has."""
     errors: int
+    """How many kinds of errors, with which it was forced."""
     codes: tuple[str, ...] = ()
+    """These kinds, errors first."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

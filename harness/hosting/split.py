@@ -56,37 +56,29 @@ _SIGNS = r"""[,;|\s]|^[\[({'"]|[\])}'"]$"""
 
 
 class SplitRecord(Part):
-    """What split.json holds.
-
-    Attributes
-    ----------
-    train, valid, held_back : int
-        Events in train.csv, in valid.csv, and in neither.
-    public_share : float
-        The share of the evaluated users that was asked for on the public leaderboard.
-    public, private : int
-        Users on either leaderboard.
-    sample : int
-        Rows of the sample submission.
-    without_items : int
-        Evaluated users without a true item, who score 0.
-    separator : str, optional
-        What stands between items, where it is no space and ``--separator`` must say it.
-    config : str
-        Why there is no config.toml; empty where there is one.
-    """
+    """What split.json holds."""
 
     evaluation: Evaluation
     train: Positive
+    """Events in train.csv."""
     valid: Positive
+    """Events in valid.csv."""
     held_back: NonNegativeInt
+    """Events in neither file."""
     public_share: float
+    """The share of the evaluated users that was asked for on the public leaderboard."""
     public: Positive
+    """Users on the public leaderboard."""
     private: Positive
+    """Users on the private leaderboard."""
     sample: Positive
+    """Rows of the sample submission."""
     without_items: NonNegativeInt
+    """Evaluated users without a true item, who score 0."""
     separator: str | None = None
+    """What stands between items, where it is no space and ``--separator`` must say it."""
     config: str = ""
+    """Why there is no config.toml; empty where there is one."""
 
 
 @dataclass(frozen=True)

@@ -16,35 +16,24 @@ from harness.core.table import document as document_of
 
 @dataclass(frozen=True)
 class ParameterFacts:
-    """A parameter of a model.
-
-    Attributes
-    ----------
-    required : bool
-        Whether it has to be given; it has no default then.
-    """
+    """A parameter of a model."""
 
     name: str
     required: bool
+    """Whether it has to be given; it has no default then."""
     default: Any
     meaning: str
 
 
 @dataclass(frozen=True)
 class BaselineFacts:
-    """A baseline.
-
-    Attributes
-    ----------
-    use : str
-        What a config names it by.
-    missing : str
-        What it needs that is not installed; empty where it can be used.
-    """
+    """A baseline."""
 
     use: str
+    """What a config names it by."""
     summary: str
     missing: str
+    """What it needs that is not installed; empty where it can be used."""
     parameters: list[ParameterFacts]
 
 

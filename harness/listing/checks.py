@@ -13,17 +13,7 @@ from harness.submission.rules.rule import Column, Rule, Severity, Unit
 
 @dataclass(frozen=True)
 class CheckFacts:
-    """A check of submissions.
-
-    Attributes
-    ----------
-    of : str
-        What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file.
-    column : str
-        ``user``, ``items``, or empty.
-    fixed : bool
-        Whether ``--fix`` mends it.
-    """
+    """A check of submissions."""
 
     code: str
     name: str
@@ -31,8 +21,11 @@ class CheckFacts:
     says: str
     hint: str
     of: Unit
+    """What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file."""
     column: Column
+    """``user``, ``items``, or empty."""
     fixed: bool
+    """Whether ``--fix`` mends it."""
 
 
 @dataclass(frozen=True)
