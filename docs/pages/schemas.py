@@ -57,12 +57,13 @@ def _described(kind: type, schema: JsonSchemaValue) -> JsonSchemaValue:
 def _below_fields(kind: type) -> dict[str, str]:
     """Return the texts that stand below fields of a class, by the fields' names."""
     try:
-        (definition,) = ast.parse(inspect.getsource(kind)).body
+        source = ast.parse(inspect.getsource(kind))
     except OSError:  # it is made of fields of another
         return {}
-    assert isinstance(definition, ast.ClassDef)
     return {
         ast.unparse(field.target): " ".join(str(text.value.value).split())
+        for definition in source.body
+        if isinstance(definition, ast.ClassDef)
         for field, text in pairwise(definition.body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(text, ast.Expr)
