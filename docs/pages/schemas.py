@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from harness.core.table import SCHEMA
-from harness.listing.baselines import described
+from harness.listing.tables import described
 from pages.documents import DOCUMENTS, Document
 
 

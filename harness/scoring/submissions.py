@@ -67,9 +67,18 @@ class SubmissionError(HarnessError):
 class SubmittedLists:
     """Lists from a file or from a run's model, with the solution they are scored against.
 
-    `whole`, (n, K), has a row for each user of the solution, as far as lists were read: positions
-    in `items`, first those of the solution, and −1 where a list is empty. `left_out` has counts of
-    what was left out, and of users without a list.
+    Attributes
+    ----------
+    title : str
+        Where the lists are from: a file, or a model of a run.
+    solution : Solution
+        Its users are those of the rows of `whole`.
+    items : polars.Series of str
+        The id of every position in lists and judgments; first those of the solution.
+    whole : int32 array, (n, K)
+        The lists, as far as they were read; −1 = empty.
+    left_out : mapping
+        Counts of what was left out, and of users without a list.
     """
 
     title: str
@@ -143,7 +152,16 @@ def score(
 class Scorer:
     """What submissions are validated and scored against, read once for all of them.
 
-    `solution` has the metrics; `cut` is the cut-off of usual metrics and of the conventions.
+    Attributes
+    ----------
+    against : Against
+        What their rows and lists are checked against.
+    solution : Solution
+        With the metrics that they are scored by.
+    cut : int
+        The cut-off of usual metrics and of the conventions.
+    conventions : bool
+        Whether MAP@k is worked out under every convention.
     """
 
     against: Against
@@ -279,7 +297,7 @@ def score_lists(
     solution, averaged = submitted.solution, submitted.solution.counted
     for metric in (*metrics, *([Metric("MAP", k)] if conventions else [])):
         solution.require(metric)
-    judgments, lists = solution.judgments, submitted.lists
+    lists, judgments = submitted.lists, solution.judgments
     of_users = [metric for metric in metrics if metric.definition.of == "user"]
     of_lists = [metric for metric in metrics if metric.definition.of != "user"]
     scores = user_scores(lists, judgments, of_users)
