@@ -83,7 +83,7 @@ def declared(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command for Typer, which declares an option by its type and its help.
 
     ``Annotated[int, "How many."]`` of a parameter `users` is ``--users``; a third element is what
-    help shows for the value. Whatever Typer declares itself stays.
+    help shows for the value. No number is below 0. Whatever Typer declares itself stays.
     """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     command.__signature__ = inspect.Signature(list(map(_declared, parameters)))  # type: ignore[attr-defined]
@@ -98,6 +98,7 @@ def _declared(parameter: Parameter) -> Parameter:
     option = typer.Option(
         flag_of(name.rstrip("_")),
         *filter(None, [_LETTERS.get(name)]),
+        min=0 if kind in (int, int | None) else None,
         metavar=metavar,
         help=text,
         callback=asking_for(_LEVELS[name]) if name in _LEVELS else None,
@@ -138,9 +139,11 @@ def of_submissions(
             beside_lists = submission.pop("beside_lists", None)
             if beside_lists is not None and beside_lists.suffix != ".toml":
                 name = shlex.quote(str(beside_lists))
-                step = f"to explain a user, type --user {name}; " if "user" in values else ""
+                step = "harness compare FILE… takes several submissions"
+                if "user" in values:
+                    step = f"to explain a user, type --user {name}"
                 raise UsageError(
-                    f"{beside_lists}: the second argument must be a config (.toml); {step}if the "
+                    f"{beside_lists}: the second argument must be a config (.toml); {step}; if the "
                     f"file has the true items, type --solution {name}"
                 )
             submission["config"] = _single_config(beside_lists, submission.get("config"))
