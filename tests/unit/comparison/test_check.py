@@ -68,9 +68,7 @@ NO_CONDITION = "is not a condition; signs are >=, <=, >, <, better than; write o
         ("a of b >= 1e999", "1e999 is not a finite number"),
     ],
 )
-def test_a_text_that_is_no_condition_of_the_run(
-    folder: Path, text: Any, message: str
-) -> None:
+def test_a_text_that_is_no_condition_of_the_run(folder: Path, text: Any, message: str) -> None:
     with refusal(UsageError, message):
         harness.check(folder, text)
 
