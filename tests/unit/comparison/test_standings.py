@@ -152,8 +152,8 @@ def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
     compared = harness.compare(frames, solution=pd.read_csv("solution.csv"), metric="MAP@2")
     assert compared.boards == files.boards
     for name in ("half", "half.csv"):
-        (board, _) = harness.compare(*THREE, baseline=name, **BY).boards
-        pairs = board.comparison.pairs
+        compared = harness.compare("good.csv", "half.csv", "poor.csv", baseline=name, **BY)
+        pairs = compared.boards[0].comparison.pairs
         assert [{pair.one, pair.other} - {"half"} for pair in pairs] == [{"good"}, {"poor"}]
 
 
