@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.sparse import csr_array
 
@@ -182,18 +181,22 @@ def _everyone(train: Train) -> Int32:
 def _lists(
     model: Recommender,
     train: Train,
-    users: Int32,
     k: int,
+    users: Int32 | None = None,
     exclude: csr_array[Any] | None = None,
 ) -> Int32:
+    """Return the lists of some users, by default all, if they are as the contract says."""
+    users = _everyone(train) if users is None else users
     answer = model.recommend(users, k, example_draws(train), exclude=exclude)
-    rows = (
-        None
-        if exclude is None
-        else Ragged(exclude.indptr.astype(np.int64), exclude.indices.astype(np.int32))
-    )
+    rows = None
+    if exclude is not None:
+        rows = Ragged(exclude.indptr.astype(np.int64), exclude.indices.astype(np.int32))
     name = type(model).__name__
     return checked(name, answer, train.user_ids.gather(users), k, len(train.candidates), rows)
+
+
+def _require_same(lists: Int32, expected: Int32, recommender: Recommender, rule: str) -> None:
+    _require(np.array_equal(lists, expected), recommender, rule)
 
 
 def _require(holds: bool, recommender: Recommender, rule: str) -> None:
@@ -238,12 +241,9 @@ def _shown(value: Any) -> str:
 def check_fit_forgets(recommender: Recommender) -> None:
     """Learn in a second ``fit`` what a first one on the same data would."""
     other, train = example_train(("a", "c", "e")), example_train()
-    again = _fitted(recommender, other).fit(train)
-    users = _everyone(train)
-    same = np.array_equal(
-        _lists(again, train, users, 3), _lists(_fitted(recommender, train), train, users, 3)
-    )
-    _require(same, recommender, "fit must not keep anything from an earlier fit")
+    again = _lists(_fitted(recommender, other).fit(train), train, 3)
+    once = _lists(_fitted(recommender, train), train, 3)
+    _require_same(again, once, recommender, "fit must not keep anything from an earlier fit")
 
 
 def check_lists_are_valid(recommender: Recommender) -> None:
@@ -251,13 +251,13 @@ def check_lists_are_valid(recommender: Recommender) -> None:
     train = example_train()
     model = _fitted(recommender, train)
     for k in (1, 4):
-        _lists(model, train, _everyone(train), k)
+        _lists(model, train, k)
 
 
 def check_more_places_than_candidates(recommender: Recommender) -> None:
     """Leave the end of a list empty where k exceeds the candidates."""
     train = example_train(("a", "b"))
-    _lists(_fitted(recommender, train), train, _everyone(train), 5)
+    _lists(_fitted(recommender, train), train, 5)
 
 
 def check_exclude_is_obeyed(recommender: Recommender) -> None:
@@ -265,7 +265,7 @@ def check_exclude_is_obeyed(recommender: Recommender) -> None:
     train = example_train()
     held = np.zeros((len(train.user_ids), len(train.candidates)), np.bool_)
     held[0, [0, 1]] = held[1, [2]] = held[5, [0, 3, 6]] = True
-    _lists(_fitted(recommender, train), train, _everyone(train), 4, csr_array(held))
+    _lists(_fitted(recommender, train), train, 4, exclude=csr_array(held))
 
 
 def check_everything_excluded(recommender: Recommender) -> None:
@@ -273,71 +273,67 @@ def check_everything_excluded(recommender: Recommender) -> None:
     train = example_train()
     held = np.zeros((len(train.user_ids), len(train.candidates)), np.bool_)
     held[2] = True
-    _lists(_fitted(recommender, train), train, _everyone(train), 4, csr_array(held))
+    _lists(_fitted(recommender, train), train, 4, exclude=csr_array(held))
 
 
 def check_no_users(recommender: Recommender) -> None:
     """Answer (0, k) when no users are asked for."""
     train = example_train()
-    _lists(_fitted(recommender, train), train, np.zeros(0, np.int32), 3)
+    _lists(_fitted(recommender, train), train, 3, users=np.zeros(0, np.int32))
 
 
 def check_new_candidates_alone(recommender: Recommender) -> None:
     """Learn and answer where no candidate has an event."""
     train = example_train(("new1", "new2"))
-    _lists(_fitted(recommender, train), train, _everyone(train), 2)
+    _lists(_fitted(recommender, train), train, 2)
 
 
 def check_one_event(recommender: Recommender) -> None:
     """Learn from a single event: all other rows of the matrix are empty."""
     train = example_train(events=_EVENTS[:1])
-    _lists(_fitted(recommender, train), train, _everyone(train), 3)
+    _lists(_fitted(recommender, train), train, 3)
 
 
 def check_nothing_lately(recommender: Recommender) -> None:
     """Learn and answer where every event is years old, and every window empty."""
     train = example_train(cutoff_day=3_000)
-    _lists(_fitted(recommender, train), train, _everyone(train), 3)
+    _lists(_fitted(recommender, train), train, 3)
 
 
 def check_equal_draws_give_equal_lists(recommender: Recommender) -> None:
     """Give the same lists for the same users and draws, however often asked."""
     train = example_train()
     model = _fitted(recommender, train)
-    users = _everyone(train)
-    same = np.array_equal(_lists(model, train, users, 3), _lists(model, train, users, 3))
-    _require(same, recommender, "two calls with equal draws differ; draw from `draws` alone")
+    rule = "two calls with equal draws differ; draw from `draws` alone"
+    _require_same(_lists(model, train, 3), _lists(model, train, 3), recommender, rule)
 
 
 def check_batches_do_not_matter(recommender: Recommender) -> None:
     """Give a user the same list alone as among others."""
     train = example_train()
     model = _fitted(recommender, train)
-    users = _everyone(train)
-    alone = np.vstack([_lists(model, train, users[[row]], 3) for row in range(len(users))])
-    same = np.array_equal(_lists(model, train, users, 3), alone)
-    _require(same, recommender, "a user's list depends on the other users")
+    single = [_lists(model, train, 3, users=user) for user in _everyone(train)[:, np.newaxis]]
+    rule = "a user's list depends on the other users"
+    _require_same(_lists(model, train, 3), np.vstack(single), recommender, rule)
 
 
 def check_user_order_does_not_matter(recommender: Recommender) -> None:
     """Give users the same lists in whatever order they are asked for."""
     train = example_train()
     model = _fitted(recommender, train)
-    users = _everyone(train)
-    turned = _lists(model, train, users[::-1].copy(), 3)[::-1]
-    same = np.array_equal(_lists(model, train, users, 3), turned)
-    _require(same, recommender, "a user's list depends on the order of users")
+    turned = _lists(model, train, 3, users=_everyone(train)[::-1].copy())[::-1]
+    rule = "a user's list depends on the order of users"
+    _require_same(_lists(model, train, 3), turned, recommender, rule)
 
 
 def check_length_does_not_linger(recommender: Recommender) -> None:
     """Keep apart answers to different k."""
     train = example_train()
     model = _fitted(recommender, train)
-    users = _everyone(train)
-    first = _lists(model, train, users, 2)
-    _lists(model, train, users, 4)
-    same = np.array_equal(first, _lists(model, train, users, 2))
-    _require(same, recommender, "asking for longer lists changed the shorter ones")
+    first = _lists(model, train, 2)
+    _lists(model, train, 4)
+    rule = "asking for longer lists changed the shorter ones"
+    _require_same(first, _lists(model, train, 2), recommender, rule)
 
 
 def check_parts_make_no_difference(recommender: Recommender) -> None:
@@ -345,40 +341,33 @@ def check_parts_make_no_difference(recommender: Recommender) -> None:
     if not fits_in_parts(recommender):
         return
     train = example_train()
-    users, part = _everyone(train), _everyone(train) % 3
+    part = _everyone(train) % 3
     parts = parts_of(train, part)
     model: Any = fitted_in_parts(copy.deepcopy(recommender), train, parts)
-    lists = np.empty((len(users), 3), np.int32)
+    lists = np.empty((len(part), 3), np.int32)
     for number, data in enumerate(parts):
-        lists[part == number] = _lists(model.for_users(data), data, _everyone(data), 3)
-    expected = _lists(_fitted(recommender, train), train, users, 3)
-    _require(
-        np.array_equal(lists, expected),
-        recommender,
+        lists[part == number] = _lists(model.for_users(data), data, 3)
+    rule = (
         "fitted in parts, it recommends other lists than fitted at once; steps must be whole "
-        "numbers that add up, without candidates",
+        "numbers that add up, without candidates"
     )
+    _require_same(lists, _lists(_fitted(recommender, train), train, 3), recommender, rule)
 
 
 def parts_of(train: Train, part: Int32) -> list[Train]:
     """Return the users of each part, with their events, as training data of their own.
 
-    Parameters
-    ----------
-    part : int32 array, (n users,)
-        The part of each user; every number up to the largest is one.
+    `part`, (n users,), has the part of each user; every number up to the largest is one.
     """
-    return [
-        _of_users(train, np.flatnonzero(part == number)) for number in range(int(part.max()) + 1)
-    ]
-
-
-def _of_users(train: Train, users: npt.NDArray[Any]) -> Train:
-    events = train.events.of_users(users.astype(np.int32), len(train.user_ids))
-    registered = None if train.dataset.registered is None else train.dataset.registered[users]
-    ids = train.user_ids.gather(users)
-    dataset = replace(train.dataset, user_ids=ids, registered=registered, events=events)
-    return replace(train, dataset=dataset, events=events)
+    parts = []
+    for number in range(int(part.max()) + 1):
+        users = np.flatnonzero(part == number)
+        events = train.events.of_users(users.astype(np.int32), len(train.user_ids))
+        registered = None if train.dataset.registered is None else train.dataset.registered[users]
+        ids = train.user_ids.gather(users)
+        dataset = replace(train.dataset, user_ids=ids, registered=registered, events=events)
+        parts.append(replace(train, dataset=dataset, events=events))
+    return parts
 
 
 def fitted_in_parts(recommender: Recommender, train: Train, parts: Sequence[Train]) -> Recommender:
@@ -397,12 +386,12 @@ def check_global_random_state_is_left_alone(recommender: Recommender) -> None:
     """Neither draw from nor seed ``random`` and ``numpy.random``."""
     kept = (random.getstate(), np.random.get_state())  # noqa: NPY002 - looked at, not drawn from
     train = example_train()
-    _lists(_fitted(recommender, train), train, _everyone(train), 3)  # libraries draw when imported
+    _lists(_fitted(recommender, train), train, 3)  # libraries draw when imported
     try:
         # A state that no seed gives, so that seeding shows even where it was seeded so before.
         random.random(), np.random.random()  # noqa: NPY002, S311
         before = (random.getstate(), repr(np.random.get_state()))  # noqa: NPY002
-        _lists(_fitted(recommender, train), train, _everyone(train), 3)
+        _lists(_fitted(recommender, train), train, 3)
         after = (random.getstate(), repr(np.random.get_state()))  # noqa: NPY002
     finally:
         random.setstate(kept[0])

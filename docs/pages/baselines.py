@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.listing.baselines import models
+from harness.listing.tables import models
 
 _HEAD = """# {title}: parameters
 

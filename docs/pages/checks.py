@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from harness.listing.checks import plain
+from harness.listing.tables import plain
 from harness.submission.expected import Against, of_tables
 from harness.submission.format import FORMATS
 from harness.submission.rules import GOOD, ITEMS, RULES, SAMPLE, Rule

@@ -15,12 +15,11 @@ from harness.comparison.check import Checked
 from harness.comparison.compare import Compared
 from harness.comparison.explain import Explanations
 from harness.comparison.leaderboard import Leaderboard
-from harness.comparison.standings import Ranking
+from harness.comparison.submissions import Ranking
 from harness.config.space import SearchName
 from harness.hosting.split import SplitRecord
-from harness.listing.baselines import Baselines
-from harness.listing.checks import Checks
 from harness.listing.metrics import ConventionFacts, MetricFacts
+from harness.listing.tables import Baselines, Checks
 from harness.results.record import Evaluation, RunRecord
 from harness.scoring.score import OnConvention
 from harness.stats.estimates import Estimate

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from harness.core.table import SCHEMA
-from harness.listing.baselines import described
+from harness.listing.tables import described
 from pages.documents import DOCUMENTS, Document
 
 
@@ -45,11 +47,28 @@ class _Described(GenerateJsonSchema):
 def _described(kind: type, schema: JsonSchemaValue) -> JsonSchemaValue:
     text, _, rest = (inspect.getdoc(kind) or "").partition("\nAttributes\n")
     schema["description"] = _in_json(" ".join(text.split()))
-    for names, _type, meaning in described(rest):
-        for name in names:
-            if meaning and name in schema["properties"]:
-                schema["properties"][name]["description"] = _in_json(meaning)
+    meanings = {name: meaning for names, _, meaning in described(rest) for name in names}
+    for name, meaning in (meanings | _below_fields(kind)).items():
+        if meaning and name in schema["properties"]:
+            schema["properties"][name]["description"] = _in_json(meaning)
     return schema
+
+
+def _below_fields(kind: type) -> dict[str, str]:
+    """Return the texts that stand below fields of a class, by the fields' names."""
+    try:
+        source = ast.parse(inspect.getsource(kind))
+    except OSError:  # it is made of fields of another
+        return {}
+    return {
+        ast.unparse(field.target): " ".join(str(text.value.value).split())
+        for definition in source.body
+        if isinstance(definition, ast.ClassDef)
+        for field, text in pairwise(definition.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+    }
 
 
 def _in_json(text: str) -> str:

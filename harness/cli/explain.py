@@ -29,23 +29,12 @@ def explain(
     user: Annotated[list[str] | None, "The id of a user to show. Repeatable."] = None,
     worst: Annotated[
         int,
-        typer.Option(
-            "--worst",
-            min=0,
-            help="Show the N users where the model loses most to the best model of the run. For "
-            "the best model or a submission: the N users with the lowest scores.",
-        ),
+        "Show the N users where the model loses most to the best model of the run. For the best "
+        "model or a submission: the N users with the lowest scores.",
     ] = 0,
-    best: Annotated[
-        int, typer.Option("--best", min=0, help="Show the N users with the best scores.")
-    ] = 0,
+    best: Annotated[int, "Show the N users with the best scores."] = 0,
     most_different: Annotated[
-        int,
-        typer.Option(
-            "--most-different",
-            min=0,
-            help="Show the N users where two models differ most. Needs --model A --model B.",
-        ),
+        int, "Show the N users where two models differ most. Needs --model A --model B."
     ] = 0,
     metric: Annotated[
         str | None,

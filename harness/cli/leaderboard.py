@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from harness.cli import options
 from harness.cli.output import show, stdout_to_stderr
-from harness.scoring.options import SubmissionOptions
+from harness.comparison.options import LeaderboardOptions
 
 
-@options.of_submissions(without=("beside_lists",))
+@options.of_submissions(LeaderboardOptions, without=("beside_lists", "metric", "k"))
 def leaderboard(
     paths: Annotated[
         list[Path] | None,
@@ -28,23 +28,10 @@ def leaderboard(
         "competition's metric.",
     ] = None,
     k: options.Cut = None,
-    sort: Annotated[
-        Literal["score", "date", "model", "run"] | None,
-        "Sort runs: best score first, latest first, or by name. Default: score.",
-    ] = None,
-    model: Annotated[str | None, "Show only models with this text in their name."] = None,
-    evaluation_set: Annotated[
-        str | None, "Show only the evaluation set whose fingerprint starts with this text."
-    ] = None,
-    correction: options.Correction = None,
-    resamples: options.Resamples = None,
-    seed: options.Seed = None,
-    strict: options.Strict = False,
-    force: options.Force = False,
     quiet: options.Quiet = False,
     format_: options.Output = "table",
     *,
-    submission: SubmissionOptions,
+    submission: LeaderboardOptions,
 ) -> int:
     """Rank the models of all runs in a folder, or several submissions.
 
@@ -56,19 +43,7 @@ def leaderboard(
     from harness.comparison.leaderboard import leaderboard as rank
 
     with stdout_to_stderr():  # what a metric prints must not mix with the results
-        ranked = rank(
-            *(paths or []),
-            metric=options.single(metric, "--metric"),
-            k=k,
-            sort=sort,
-            model=model,
-            evaluation_set=evaluation_set,
-            correction=correction,
-            resamples=resamples,
-            seed=seed,
-            strict=strict,
-            force=force,
-            **submission,
-        )
+        submission["metric"], submission["k"] = options.single(metric, "--metric"), k
+        ranked = rank(*(paths or []), **submission)
     show(format_, ranked)
     return 1 if getattr(ranked, "refused", ()) else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from importlib import import_module
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,22 +23,15 @@ def list_(
     format_: Output = "table",
 ) -> None:
     """List metrics, conventions, baselines, layouts, checks or datasets."""
-    document: Any
-    if topic in ("metrics", "conventions"):
-        from harness.listing import metrics
-
-        if topic == "metrics":
-            document, sheet, text = metrics.metrics(), metrics.metrics_sheet(), metrics.metrics_text
-        else:
-            document, sheet = metrics.conventions(), metrics.conventions_sheet()
-            text = metrics.conventions_text
-    else:
-        listing: Any = import_module(f"harness.listing.{topic}")
-        document, sheet, text = listing.document(), listing.sheet(), None
+    module = "metrics" if topic in ("metrics", "conventions") else "tables"
+    listing = import_module(f"harness.listing.{module}")
+    sheet = getattr(listing, f"{topic}_sheet")()
+    text = getattr(listing, f"{topic}_text", None)
     if format_ == "table" and text is not None:
         print(text(shutil.get_terminal_size((100, 24)).columns))
     else:
         from pydantic_core import to_jsonable_python  # slow to import
 
         records = [dict(zip(sheet.titles, row, strict=True)) for row in sheet.rows]
-        show_parts(format_, lambda: to_jsonable_python(document), [sheet], records)
+        document = getattr(listing, topic)
+        show_parts(format_, lambda: to_jsonable_python(document()), [sheet], records)

@@ -6,16 +6,17 @@ import functools
 import inspect
 import logging
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from types import GenericAlias
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
 from harness.cli.output import Format, asking_for
 from harness.core.errors import UsageError
-from harness.scoring.options import SubmissionOptions, types_of
+from harness.scoring.options import SubmissionOptions, flag_of, types_of
 
 ConfigArgument = Annotated[
     Path | None, typer.Argument(metavar="CONFIG", help="A config file (TOML).", show_default=False)
@@ -50,21 +51,6 @@ Cut = Annotated[
 Force = Annotated[bool, "Score a file even if it has errors."]
 Replace = Annotated[bool, "Replace the file that --out names."]
 Strict = Annotated[bool, "Treat warnings as errors."]
-Correction = Annotated[
-    Literal["holm", "bh"] | None,
-    "Correct p values for the number of pairs. Default: that of the config, else holm.",
-]
-Resamples = Annotated[
-    int | None,
-    "Draws of the bootstrap and the randomization test. Default: that of the config, else 10,000.",
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        help="The same seed gives the same results. Default: that of the config, else 42.",
-    ),
-]
 Repeat = Annotated[int, "The repeat of the model."]
 Fold = Annotated[int | None, "The fold of the run; 1 is the earliest. Default: the last."]
 Jobs = Annotated[
@@ -89,8 +75,6 @@ _AGAINST = ("beside_lists", "solution", "config", "overrides", "sample", "items"
 """What submissions are checked and scored against: help shows it first."""
 _LAST = (*("strict", "force", "fix", "codabench", "evalai"), *("quiet", "verbose", "format_"))
 """What is refused, written and printed: help shows it last."""
-
-
 _LETTERS = {"out": "-o", "quiet": "-q", "verbose": "-v"}
 _LEVELS = {"quiet": logging.ERROR, "verbose": logging.INFO, "debug": logging.DEBUG}
 
@@ -99,7 +83,7 @@ def declared(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command for Typer, which declares an option by its type and its help.
 
     ``Annotated[int, "How many."]`` of a parameter `users` is ``--users``; a third element is what
-    help shows for the value. Whatever Typer declares itself stays.
+    help shows for the value. No number is below 0. Whatever Typer declares itself stays.
     """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     command.__signature__ = inspect.Signature(list(map(_declared, parameters)))  # type: ignore[attr-defined]
@@ -112,26 +96,32 @@ def _declared(parameter: Parameter) -> Parameter:
     if not isinstance(text, str):
         return parameter
     option = typer.Option(
-        f"--{name.rstrip('_').replace('_', '-')}",
+        flag_of(name.rstrip("_")),
         *filter(None, [_LETTERS.get(name)]),
+        min=0 if kind in (int, int | None) else None,
         metavar=metavar,
         help=text,
         callback=asking_for(_LEVELS[name]) if name in _LEVELS else None,
     )
-    if Path in get_args(kind):  # or a text, in Python
-        kind = Path | None
+    for part in (kind, *get_args(kind)):
+        if part is Path:  # or a text, in Python
+            kind = Path | None
+        elif get_origin(part) is Sequence:
+            kind = GenericAlias(list, get_args(part)) | None
     return parameter.replace(annotation=Annotated[kind, option])
 
 
-def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., Any]], Any]:
-    """Give a command the keys of `SubmissionOptions` as options; it takes them as `submission`.
+def of_submissions(
+    form: type = SubmissionOptions, *, without: tuple[str, ...] = ()
+) -> Callable[[Callable[..., Any]], Any]:
+    """Give a command the keys of a TypedDict as options; it takes those typed as `submission`.
 
     A config may stand behind the file of lists, but for commands without `beside_lists`. Help shows
-    what submissions are scored against, the command's own options, how files are read, and output.
+    what submissions are scored against, the command's own options, the others, and output.
     """
-    hints = types_of(SubmissionOptions) | {"beside_lists": BesideLists, "overrides": Set}
-    added = [
-        Parameter(
+    hints = types_of(form) | {"beside_lists": BesideLists, "overrides": Set}
+    added = {
+        key: Parameter(
             key,
             Parameter.KEYWORD_ONLY,
             default=False if get_args(hint)[0] is bool else None,
@@ -139,38 +129,33 @@ def of_submissions(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., 
         )
         for key, hint in hints.items()
         if key not in without
-    ]
+    }
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_submission(**values: Any) -> Any:
-            submission = {option.name: values.pop(option.name) for option in added}
+            typed = {name: values.pop(name) for name in added}
+            submission = {name: value for name, value in typed.items() if value not in (None, [])}
             beside_lists = submission.pop("beside_lists", None)
             if beside_lists is not None and beside_lists.suffix != ".toml":
-                step = "this command takes one file; harness compare FILE… takes several"
+                name = shlex.quote(str(beside_lists))
+                step = "harness compare FILE… takes several submissions"
                 if "user" in values:
-                    from harness.core.io import exists
-
-                    name = shlex.quote(str(beside_lists))
                     step = f"to explain a user, type --user {name}"
-                    if values["source"].is_file() and exists(beside_lists):
-                        step = f"if it has the true items, type --solution {name}"
                 raise UsageError(
-                    f"{beside_lists}: the second argument must be a config (.toml); {step}"
+                    f"{beside_lists}: the second argument must be a config (.toml); {step}; if the "
+                    f"file has the true items, type --solution {name}"
                 )
-            submission["config"] = _single_config(beside_lists, submission["config"])
-            submission["overrides"] = submission["overrides"] or ()
+            submission["config"] = _single_config(beside_lists, submission.get("config"))
             return command(**values, submission=submission)
 
-        rest = dict(inspect.signature(command, eval_str=True).parameters)
-        del rest["submission"]
-        first = [rest.pop(name) for name in _FIRST if name in rest]
-        last = [rest.pop(name) for name in _LAST if name in rest]
-        against = [option for option in added if option.name in _AGAINST]
-        reading = [option for option in added if option.name not in _AGAINST]
-        every = [*first, *against, *rest.values(), *reading, *last]
+        parameters = dict(inspect.signature(command, eval_str=True).parameters)
+        del parameters["submission"]
+        every = {**parameters, **added}
+        middle = [name for name in every if name not in _LAST]
+        order = dict.fromkeys((*_FIRST, *_AGAINST, *middle, *_LAST))
         with_submission.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in every]
+            [every[n].replace(kind=Parameter.KEYWORD_ONLY) for n in order if n in every]
         )
         return with_submission
 

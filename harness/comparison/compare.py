@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from harness.comparison.runs import metric_of, models_of, open_runs, profile_of, users_of_runs
-from harness.comparison.standings import ComparedSubmissions
+import polars as pl
+
+from harness.comparison.options import CompareOptions, PairOptions, RunOptions
 from harness.comparison.submissions import (
-    ComparisonOptions,
-    RankOptions,
+    ComparedSubmissions,
     are_submissions,
     compare_submissions,
     copies,
+    refuse_twice,
     rules_of,
 )
-from harness.core.errors import UsageError, counted, printable, suggest
+from harness.core.errors import DataError, UsageError, counted, listed, printable, suggest
 from harness.core.exact_sum import of_one
-from harness.core.progress import stopwatch
+from harness.core.progress import doing, stopwatch
+from harness.core.random import id_hashes
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, number, percent
+from harness.metrics import Metric
+from harness.metrics.scores import ScoreTable
+from harness.results.folder import PER_USER, USERS
 from harness.results.record import Evaluation, over_chance
-from harness.results.run import Run
+from harness.results.run import Run, read
+from harness.results.tables import other_users
 from harness.results.wording import compared_headline, set_line
 from harness.scoring.options import list_of
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
+from harness.stats.folds import Folds, ScoredFold, folded, folds_of
 from harness.stats.pairwise import Comparison, verdict_sheets
 from harness.stats.shakeup import ShakeUp
-from harness.stats.slices import Slice, column_title
+from harness.stats.slices import USER, ProfiledUsers, Slice, column_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,22 +50,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """A model that was compared.
-
-    Attributes
-    ----------
-    run : str
-        The folders of its runs.
-    metrics : dict of text to ModelEstimate
-        Its estimate by the metric.
-    lift : float, optional
-        Its mean over that of a random ranking, where that is known.
-    """
+    """A model that was compared."""
 
     name: str
     run: str
+    """The folders of its runs."""
     metrics: dict[str, ModelEstimate]
+    """Its estimate by the metric."""
     lift: float | None
+    """Its mean over that of a random ranking, where that is known."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,10 +90,11 @@ class Compared(Shown):
     def sheets(self, pairs: bool = False) -> list[Sheet]:
         """Return the tables that are printed; `pairs`: every difference as well."""
         columns = dict.fromkeys(part.by for part in self.slices)
+        digits = digits_of(self.comparison.means.values())
         return [
-            _models(self),
+            _models(self, digits),
             *verdict_sheets(self.comparison, self.shake_up, pairs=pairs),
-            *(_sliced(self, column) for column in columns),
+            *(_sliced(self, column, digits) for column in columns),
         ]
 
     @property
@@ -103,26 +105,6 @@ class Compared(Shown):
     def records(self) -> list[dict[str, object]]:
         """Return one record a pair, in full precision."""
         return self.comparison.records(self.shake_up)
-
-
-class RunOptions(ComparisonOptions, total=False):
-    """What `compare` takes with runs."""
-
-    models: Sequence[str]
-    baseline: str | None
-    all_pairs: bool
-    public_shares: Sequence[float] | None
-    slices: Sequence[str]
-
-
-class PairOptions(RankOptions, total=False):
-    """What `compare` takes with submissions."""
-
-    baseline: str | None
-
-
-class CompareOptions(RunOptions, PairOptions, total=False):
-    """What `compare` takes."""
 
 
 @overload
@@ -184,12 +166,11 @@ def compare(*inputs: Any, **options: Unpack[CompareOptions]) -> Compared | Compa
 
 def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
     baseline, all_pairs = options.get("baseline"), options.get("all_pairs", False)
-    metric, public_shares = options.get("metric"), options.get("public_shares")
+    metric, shares = options.get("metric"), options.get("public_shares")
     names = list_of(str, "models", options.get("models", ()), "names of models")
     columns = list_of(str, "slices", options.get("slices", ()), "names of columns")
-    shares = None
-    if public_shares is not None:
-        shares = list_of(Real, "public_shares", public_shares, "numbers between 0 and 1")
+    if shares is not None:
+        shares = list_of(Real, "public_shares", shares, "numbers between 0 and 1")
     if baseline is not None and all_pairs:
         raise UsageError(
             f'you cannot compare all pairs and set the baseline "{baseline}"; remove --all-pairs '
@@ -241,9 +222,138 @@ def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
     )
 
 
-def _models(compared: Compared) -> Sheet:
-    digits, hits = _digits(compared), compared.comparison.any_hit
-    metric = compared.metric
+def open_runs(inputs: Sequence[Any]) -> list[Run]:
+    """Return runs on one evaluation set."""
+    refuse_twice(inputs, "run")
+    runs = [run if isinstance(run, Run) else read(run) for run in inputs]
+    if not runs:
+        raise UsageError("no run to compare; name a run folder, such as runs/2020-09-16-hm-…")
+    first = runs[0]
+    for run in runs[1:]:
+        ours, theirs = first.evaluation, run.evaluation
+        names = dict.fromkeys([*ours.fields, *theirs.fields])
+        differ = [name for name in names if ours.fields.get(name) != theirs.fields.get(name)]
+        if differ:
+            difference = f"they differ in {', '.join(differ)}"
+            if len(first.folds) != len(run.folds):
+                counts = [
+                    f"{each.folder} has {counted(len(each.folds), 'fold')}" for each in (first, run)
+                ]
+                difference = ", ".join(counts)
+            step = "run both with the same data, [split] and [evaluation]"
+            if ours.fingerprint_format != theirs.fingerprint_format:
+                older = min(first, run, key=lambda it: it.evaluation.fingerprint_format)
+                step = f"{older.folder} has a fingerprint of an earlier version; {older.again}"
+            raise UsageError(
+                f"{run.folder}: has another evaluation set than {first.folder}: "
+                f"{difference}; harness compares models on one evaluation set only: {step}"
+            )
+        for known, fold in zip(first.folds, run.folds, strict=True):
+            if not fold.user_ids.equals(known.user_ids):
+                raise other_users(fold.folder / PER_USER)
+    return runs
+
+
+def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
+    """Return a metric that all runs have scores under, from one source; the first by default."""
+    known: dict[str, Metric] = {}
+    for shown, metric in runs[0].user_metrics.items():
+        if all(metric in run.user_metrics.values() for run in runs):
+            known |= {shown: metric, metric.text: metric}  # a file beside the config, or anywhere
+    if name is None and not known:
+        raise UsageError(
+            "no metric of these runs has scores per user; run again with one, such as MAP@12"
+        )
+    name = next(iter(known)) if name is None else name
+    if name not in known:
+        hint = suggest(name, known) if known else "run them with the same metrics"
+        functions = {run.user_metrics[name].text for run in runs if name in run.user_metrics}
+        if len(functions) > 1:
+            hint = f"its runs use different functions, {listed(sorted(functions))}; rename a file"
+        raise UsageError(f'"{name}" is not a metric with scores per user in all runs; {hint}')
+    metric = known[name]
+    digests = [run.record.digest_of(run.name_of(metric)) for run in runs]
+    if len({*digests}) > 1:
+        now = metric.definition.digest
+        stale = [run for run, digest in zip(runs, digests, strict=True) if digest != now]
+        raise UsageError(
+            f'metric "{runs[0].name_of(metric)}": its code has changed since '
+            f"{' and '.join(str(run.folder) for run in stale)}, so their scores cannot be "
+            f"compared; {'; '.join(run.again for run in stale)}"
+        )
+    return metric
+
+
+def models_of(runs: Sequence[Run], metric: Metric) -> dict[str, tuple[str, list[Run]]]:
+    """Return each model's name and the runs in which it has the same scores.
+
+    The key is the name, with the run where the model has other scores in another run.
+    """
+    versions: dict[str, dict[bytes, list[Run]]] = {}
+    for run in runs:
+        for model in run.models:
+            digest = blake2b()
+            for fold in run.folds:
+                digest.update(fold.scores[model.name].values[metric].tobytes())
+            versions.setdefault(model.name, {}).setdefault(digest.digest(), []).append(run)
+    return {
+        name if len(known) == 1 else f"{name} ({same[0].folder})": (name, same)
+        for name, known in versions.items()
+        for same in known.values()
+    }
+
+
+def profile_of(run: Run, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the columns of a run's users by which they are sliced."""
+    if not columns:
+        return pl.DataFrame()
+    if len(run.folds) > 1:
+        raise UsageError(
+            f"{run.folder}: has {counted(len(run.folds), 'fold')}, and slices are per fold; see "
+            "the slices of every fold in its result.json"
+        )
+    users = run.users
+    for name in columns:
+        if name == USER or name not in users.columns:
+            known = [column for column in users.columns if column != USER]
+            raise UsageError(
+                f'{run.folder}: has no column "{name}" for slices of users; '
+                f"{suggest(name, known)}; to use another column of the table of users, add it to "
+                "[compare] slices in the config and run again"
+            )
+        if users[name].dtype.is_nested() or users[name].dtype == pl.Binary:
+            raise DataError(
+                f'{run.folder / USERS}: column "{name}" holds {users[name].dtype}; expected text, '
+                f"numbers or dates; {run.again}"
+            )
+    return users.select(list(dict.fromkeys(columns)))
+
+
+@doing("reading scores")
+def users_of_runs(
+    models: Mapping[str, tuple[str, list[Run]]], metric: Metric, profile: pl.DataFrame
+) -> tuple[ProfiledUsers, Folds | None]:
+    """Return the users of an evaluation set with the scores of models, or those of several folds.
+
+    They have a `profile` where they are sliced by its columns.
+    """
+    (_, (run, *_)), *_ = models.values()
+    folds = []
+    for place, fold in enumerate(run.folds):
+        tables = {
+            name: ScoreTable({metric: same[0].folds[place].scores[model].values[metric]})
+            for name, (model, same) in models.items()
+        }
+        folds.append(ScoredFold(id_hashes(fold.user_ids), tables, fold.user_ids))
+    if len(folds) == 1:
+        return ProfiledUsers(folds[0].hashes, folds[0].tables, profile), None
+    common = folds_of(of_one(folds))
+    users = folded(common, folds)
+    return ProfiledUsers(users.hashes, users.tables, profile, there=users.there), common
+
+
+def _models(compared: Compared, digits: int) -> Sheet:
+    metric, hits = compared.metric, compared.comparison.any_hit
     columns: list[Column[ComparedModel]] = [
         Column("", lambda m: str(compared.models.index(m) + 1)),  # as in the matrix of verdicts
         Column("model", lambda m: printable(m.name), "name"),
@@ -261,14 +371,9 @@ def _models(compared: Compared) -> Sheet:
     return Sheet.of(compared.models, columns, heading=heading)
 
 
-def _digits(compared: Compared) -> int:
-    return digits_of(model.metrics[compared.metric].mean for model in compared.models)
-
-
-def _sliced(compared: Compared, by: str) -> Sheet:
+def _sliced(compared: Compared, by: str, digits: int) -> Sheet:
     """Return the table of one column's slices, in each a row a model."""
-    digits, parts = _digits(compared), [part for part in compared.slices if part.by == by]
-    first = compared.models[0].name
+    parts, first = [part for part in compared.slices if part.by == by], compared.models[0].name
 
     def once(text: Callable[[Slice], str], row: tuple[Slice, str]) -> str:
         return text(row[0]) if row[1] == first else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 import numpy as np
 import polars as pl
@@ -36,111 +37,76 @@ _TITLED_TRUTH = 4
 
 @dataclass(frozen=True)
 class ListPosition:
-    """One position of a list.
-
-    Attributes
-    ----------
-    item : str, optional
-        None where the position is empty.
-    hit, repeat : bool
-        A true item for the first time; an item that an earlier position holds.
-    precision : float
-        P(i), the hits among the first i positions over i.
-    contribution : float
-        P(i)·hit(i)/D, what the position adds to AP@k.
-    discount : float
-        1/log2(i+1), what a hit adds to DCG.
-    """
+    """One position of a list."""
 
     rank: int
     item: str | None
+    """None where the position is empty."""
     hit: bool
+    """A true item, for the first time."""
     repeat: bool
+    """An item that an earlier position holds."""
     precision: float
+    """P(i), the hits among the first i positions over i."""
     contribution: float
+    """P(i)·hit(i)/D, what the position adds to AP@k."""
     discount: float
+    """1/log2(i+1), what a hit adds to DCG."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A user's list and its score by every metric.
-
-    Attributes
-    ----------
-    truth : tuple of str
-        The true items, in order of id; `candidates` of them could be recommended.
-    divisor : int
-        D = min(R, k).
-    averaged : bool
-        Whether the user counts in means; who has no true items does not, where a solution's file
-        says who counts.
-    places : tuple of ListPosition
-        Down to the last that is not empty.
-    metrics : mapping of text to value
-        The one that was asked for, every metric of accuracy, and AP under every divisor.
-    conventions : mapping of name to value
-        AP as each convention computes it; None where it would not count this user.
-    history : tuple of TrainingEvent, optional
-        The last events before the window, the latest first; None where they are not known.
-    events : int, optional
-        How many there are in all.
-    titles : mapping of item to title
-        Of the items above, where the items' table has titles.
-    best_value : float, optional
-        What the run's best model has, where users are ordered by that.
-    """
+    """A user's list and its score by every metric."""
 
     user: str
     k: int
     truth: tuple[str, ...]
+    """The true items, in order of id; `candidates` of them could be recommended."""
     candidates: int
     divisor: int
+    """D = min(R, k)."""
     averaged: bool
+    """Whether the user counts in means; who has no true items does not, where a solution's file
+    says who counts."""
     places: tuple[ListPosition, ...]
+    """Down to the last that is not empty."""
     metrics: dict[str, float]
+    """The one that was asked for, every metric of accuracy, and AP under every divisor."""
     conventions: dict[str, float | None]
+    """AP as each convention computes it; None where it would not count this user."""
     history: tuple[TrainingEvent, ...] | None = None
+    """The last events before the window, the latest first; None where they are not known."""
     events: int | None = None
+    """How many there are in all."""
     titles: dict[str, str] = field(default_factory=dict)
+    """Of the items above, where the items' table has titles."""
     best_value: float | None = None
+    """What the run's best model has, where users are ordered by that."""
 
 
 @dataclass(frozen=True, repr=False)
 class Explanations(Shown):
-    """The explanations of some users; names are the keys of its JSON.
-
-    Attributes
-    ----------
-    paper : str
-        Where their lists are from.
-    folds : int
-        How many evaluation sets the config has.
-    fold : int
-        Which of these is theirs, from 1.
-    metrics : tuple of str
-        Those that are shown first; users are ordered by the first.
-    notes : tuple of str
-        What is left out, and why.
-    models : tuple of str
-        The model of a run whose lists these are, and the one that it is compared with.
-    best_model : str, optional
-        The run's best model, where users are ordered by what it has for them.
-    against : str, optional
-        Where the lists are from that these are compared with.
-    against_users : tuple of Explanation
-        The same users with those lists.
-    """
+    """The explanations of some users; names are the keys of its JSON."""
 
     paper: str
+    """Where their lists are from."""
     users: tuple[Explanation, ...]
     folds: int = 1
+    """How many evaluation sets the config has."""
     fold: int = 1
+    """Which of these is theirs, from 1."""
     metrics: tuple[str, ...] = ()
+    """Those that are shown first; users are ordered by the first."""
     notes: tuple[str, ...] = ()
+    """What is left out, and why."""
     models: tuple[str, ...] = ()
+    """The model of a run whose lists these are, and the one that it is compared with."""
     best_model: str | None = None
+    """The run's best model, where users are ordered by what it has for them."""
     against: str | None = None
+    """Where the lists are from that these are compared with."""
     against_users: tuple[Explanation, ...] = ()
+    """The same users with those lists."""
 
     def sheets(self, every: bool = False) -> list[Sheet]:
         """Return what each user did before the window, and the list with its hits.
@@ -148,15 +114,14 @@ class Explanations(Shown):
         `every`: each metric and convention as well.
         """
         sheets = list[Sheet]()
-        for n, user in enumerate(self.users):
-            other = self.against_users[n] if self.against_users else None
+        for user, other in zip_longest(self.users, self.against_users):
             heading = self._heading(user, other, first=not sheets)
             if user.history:
                 heading += [f"train  the last {len(user.history)} of {user.events:,} events"]
                 sheets.append(_history_sheet(user, heading))
                 heading = []
             sheets.append(_list_sheet(user, other, self.models, heading))
-            for each in (user, *([other] if other else [])) if every else ():
+            for each in filter(None, (user, other) if every else ()):
                 sheets += _every_score(each)
         return sheets
 
@@ -180,20 +145,21 @@ class Explanations(Shown):
             best = f'model "{printable(self.best_model)}" has {metric} {user.best_value:.4f}'
             lines.append(f"best   {best}")
         beyond = len(user.truth) - user.candidates
-        lines += [
-            f"truth  R = {len(user.truth)}: {_truth(user)}",
-            *([f"note   {beyond} of them are not candidates"] if beyond else []),
-            *([] if user.averaged else ["note   no true items: the mean leaves this user out"]),
-            *([] if user.places else ["note   no list"]),
-            *(["note   no training events"] if user.events == 0 else []),
-        ]
-        return lines
+        titles = user.titles if len(user.truth) <= _TITLED_TRUTH else {}
+        items = [f"{item} {titles[item]}" if item in titles else item for item in user.truth]
+        lines.append(f"truth  R = {len(items)}: {listed([*map(printable, items)], _SHOWN_TRUTH)}")
+        notes = {
+            f"{beyond} of them are not candidates": beyond > 0,
+            "no true items: the mean leaves this user out": not user.averaged,
+            "no list": not user.places,
+            "no training events": user.events == 0,
+        }
+        return lines + [f"note   {text}" for text, holds in notes.items() if holds]
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a position in full precision; an empty one where there is no list."""
         empty = dict.fromkeys(ListPosition.__annotations__)
-        lists = [(self.paper, self.users)]
-        lists += [(self.against, self.against_users)] if self.against is not None else []
+        lists = [(self.paper, self.users), (self.against, self.against_users)]
         return [
             {"user": user.user, "k": user.k, **position, "lists": paper}
             for paper, users in lists
@@ -216,22 +182,9 @@ def explain_run(
 ) -> Explanations:
     """Return the explanations of users by the lists of a run's model, or of two side by side.
 
-    A run that has no lists written down gives them again. `worst` are those for whom the model
-    lost most against the best of the run; the other parameters are those of `explain_users`.
-
-    Parameters
-    ----------
-    models : sequence of str
-        One, or two.
-    repeat : int
-        Of the models that have several; the other of two is shown as it is.
-    fold : int, optional
-        Which of several, from 1, the earliest; the last by default.
-
-    Raises
-    ------
-    HarnessError
-        No such model, user or fold; data or lists that are gone, or have changed since.
+    A run without lists makes them again. `worst` are the users for whom the model lost most against
+    the best of the run. `repeat` is of models that have several. Folds count from 1, the earliest;
+    the last is the default. HarnessError where data or lists are gone, or have changed since.
     """
     records = [run.model_of(model, 0) for model in models]
     drawn = [model.name for model in records if model.repeats > 1] or models
@@ -247,22 +200,22 @@ def explain_run(
             hint += f"; a page of lists without hits does not need the log: {page}"
         raise DataError(f"{error}\nthe true items come from the log: fix it, {hint}") from error
     lists = [_submitted(evaluated, model, repeat_of[model], metrics) for model in models]
-    best_values, metric = None, _metric_of(lists[0])
+    metric = _metric_of(lists[0])
     leader = _best_by(run, metric)
-    if worst and leader not in models:
-        best_values = _values_of(evaluated, leader, metric)
+    is_against_best = worst > 0 and leader not in models
     explanations = explain_users(
         lists[0],
         users,
         worst=worst,
         best=best,
-        best_values=best_values,
+        best_values=_values_of(evaluated, leader, metric) if is_against_best else None,
         against=lists[1] if len(lists) > 1 else None,
         most_different=most_different,
         task=evaluated.task,
     )
-    named = None if best_values is None else leader
-    return replace(explanations, models=tuple(models), best_model=named)
+    return replace(
+        explanations, models=tuple(models), best_model=leader if is_against_best else None
+    )
 
 
 def _submitted(
@@ -307,15 +260,9 @@ def worst_first(
 ) -> Int64:
     """Return the rows of users with hits to get, in order of what they lost.
 
-    Parameters
-    ----------
-    values : float64 array, (n,)
-        The higher, the better.
-    hits : array, (n,)
-        How many true items of each user could be recommended.
-    best : float64 array, (n,), optional
-        What the best model has: the largest loss stands first, ties by value, then by id. Without
-        it the lowest value stands first, then most true items, then ids.
+    Of `values`, the higher are the better; `hits` are the true items that could be recommended.
+    With the `best` model's values the largest loss stands first, ties by value, then by id.
+    Without, the lowest value stands first, then most true items, then ids.
     """
     keys = (-hits, values) if best is None else (values, values - best)
     order = np.lexsort((id_order(users), *keys))
@@ -348,22 +295,9 @@ def explain_users(
 ) -> Explanations:
     """Return the explanations of the users named, and of the worst, best and most different.
 
-    They go by the first metric of the solution, or MAP@12, and its cut-off. Users who are not
-    averaged are none of these.
-
-    Parameters
-    ----------
-    best_values : float64 array, optional
-        What the best model has for each user, which the worst are ordered by; see `worst_first`.
-    against : SubmittedLists, optional
-        Other lists of the same users, to be shown beside these.
-    task : Task, optional
-        What tells what users did before the window, and the titles of items.
-
-    Raises
-    ------
-    UsageError
-        A user is not evaluated, or users have no value by the metric.
+    They go by the first metric of the solution, or MAP@12, and its cut-off; users who are not
+    averaged are left out. `best_values`, one a user, are those of the best model: see
+    `worst_first`. `against` are other lists of the same users. `task` has histories and titles.
     """
     solution, by = submitted.solution, _metric_of(submitted)
     fold, k = solution.fold or solution.folds, by.k or solution.k or _K
@@ -385,19 +319,18 @@ def explain_users(
     explained = [[explain(side, row, k, by) for row in rows] for side in sides]
     if task is not None:
         explained = [_with_history(of_side, task, rows) for of_side in explained]
-    first = explained[0]
     if best_values is not None:
-        first = [
+        explained[0] = [
             replace(user, best_value=float(value))
-            for user, value in zip(first, best_values[rows], strict=True)
+            for user, value in zip(explained[0], best_values[rows], strict=True)
         ]
-    shown = [str(m) for m in dict.fromkeys([by, *solution.metrics])]
+    shown = [str(metric) for metric in dict.fromkeys([by, *solution.metrics])]
     return Explanations(
         paper=submitted.title,
-        users=tuple(first),
+        users=tuple(explained[0]),
         folds=solution.folds,
         fold=fold,
-        metrics=tuple(name for name in shown if rows and name in first[0].metrics),
+        metrics=tuple(name for name in shown if rows and name in explained[0][0].metrics),
         notes=() if task is not None else (_NO_HISTORY,),
         against=None if against is None else against.title,
         against_users=() if against is None else tuple(explained[1]),
@@ -426,24 +359,20 @@ def _with_history(
     explained: Sequence[Explanation], task: Task, rows: Sequence[int]
 ) -> list[Explanation]:
     """Return the same with what users did before the window, and the titles of all items."""
-    known = list(zip(explained, histories(task, rows), strict=True))
-    shown = [
-        sorted(
-            {event.item for event in history.events}
-            | {place.item for place in user.places if place.item is not None}
-            | {*user.truth}
-        )
-        for user, history in known
-    ]
-    titles = titles_of(task.data, sorted({item for items in shown for item in items}))
+    items: list[set[str]] = []
+    known = histories(task, rows)
+    for user, history in zip(explained, known, strict=True):
+        listed_items = {place.item for place in user.places if place.item is not None}
+        items.append({event.item for event in history.events} | listed_items | {*user.truth})
+    titles = titles_of(task.data, sorted({item for shown in items for item in shown}))
     return [
         replace(
             user,
             history=history.events,
             events=history.total,
-            titles={item: titles[item] for item in items if item in titles},
+            titles={item: titles[item] for item in sorted(shown) if item in titles},
         )
-        for (user, history), items in zip(known, shown, strict=True)
+        for user, history, shown in zip(explained, known, items, strict=True)
     ]
 
 
@@ -451,12 +380,8 @@ def explain(submitted: SubmittedLists, row: int, k: int, by: Metric | None = Non
     """Return the explanation of the user in a row of submitted lists, at the cut-off `k`.
 
     It has every metric of accuracy, and others at `k` that are asked for, if grades allow it; one
-    with a choice is there once under each value of its first parameter.
-
-    Parameters
-    ----------
-    by : Metric, optional
-        Shown first, whatever it looks at; without a cut-off, or with this one.
+    with a choice is there once under each value of its first parameter. `by` stands first, whatever
+    it looks at; it has no cut-off, or this one.
     """
     solution, metrics = submitted.solution, [] if by is None else [by]
     for name, definition in DEFINITIONS.items():
@@ -511,13 +436,6 @@ def _list_positions(ids: pl.Series, block: Block, divisor: int) -> tuple[ListPos
     )
 
 
-def _truth(user: Explanation) -> str:
-    """Return the true items in a line, a few with their titles."""
-    titles = user.titles if len(user.truth) <= _TITLED_TRUTH else {}
-    items = [f"{item} {titles[item]}" if item in titles else item for item in user.truth]
-    return listed([*map(printable, items)], _SHOWN_TRUTH)
-
-
 def _history_sheet(user: Explanation, heading: list[str]) -> Sheet:
     """Return the last training events; a column that says nothing is left out."""
     events = user.history or ()
@@ -530,35 +448,32 @@ def _history_sheet(user: Explanation, heading: list[str]) -> Sheet:
     return Sheet.of(events, columns, heading=heading).filled()
 
 
-_Row = tuple[ListPosition, ...]
-"""A rank of one list, or of two side by side."""
-
-
 def _list_sheet(
     user: Explanation, other: Explanation | None, models: Sequence[str], heading: list[str]
 ) -> Sheet:
     """Return a list rank by rank, or two side by side, with what hits add to AP below."""
-    columns: list[Column[_Row]] = [Column("rank", lambda row: str(row[0].rank), firm=True)]
+    columns: list[Column[int]] = [Column("rank", str, firm=True)]
     if other is None:
-        footing = [_sum_of(user)]
-        rows: list[_Row] = [(place,) for place in user.places]
-        columns += _columns_of(0, "item", user)
+        footing, places = [_sum_of(user)], user.places
+        columns += _columns_of("item", user)
         columns += [
-            Column("P(i)", lambda row: number(row[0].precision, 4)),
-            Column("adds to AP", lambda row: number(row[0].contribution, 6) * row[0].hit),
-            Column("discount", lambda row: number(row[0].discount, 4), first_out=True),
+            Column("P(i)", lambda rank: number(places[rank - 1].precision, 4)),
+            Column(
+                "adds to AP",
+                lambda rank: number(places[rank - 1].contribution, 6) * places[rank - 1].hit,
+            ),
+            Column("discount", lambda rank: number(places[rank - 1].discount, 4), first_out=True),
         ]
     else:
         names = [printable(model) for model in models]
         footing = [f"{names[0]}: {_sum_of(user)}", f"{names[1]}: {_sum_of(other)}"]
         columns += [
             replace(column, first_out=column.title == "title")
-            for column in _columns_of(0, names[0], user) + _columns_of(1, names[1], other)
+            for column in _columns_of(names[0], user) + _columns_of(names[1], other)
         ]
-        length = max(len(user.places), len(other.places))
-        rows = list(zip(_padded(user.places, length), _padded(other.places, length), strict=True))
+    length = max(len(each.places) for each in (user, other) if each is not None)
     return Sheet.of(
-        rows,
+        range(1, length + 1),
         columns,
         heading=heading,
         footing=footing,
@@ -566,29 +481,19 @@ def _list_sheet(
     )
 
 
-def _padded(places: tuple[ListPosition, ...], length: int) -> list[ListPosition]:
-    """Return a list with empty positions at its end."""
-    empty = range(len(places) + 1, length + 1)
-    return [*places, *(ListPosition(rank, None, False, False, 0, 0, 0) for rank in empty)]
+def _columns_of(name: str, user: Explanation) -> list[Column[int]]:
+    """Return the columns of the items of a list, by rank, and of which are hits."""
+    items = {place.rank: place.item for place in user.places}
+    words = {p.rank: "hit" if p.hit else "repeated" if p.repeat else "" for p in user.places}
 
+    def title(rank: int) -> str:
+        return printable(user.titles.get(items.get(rank) or "", ""))
 
-def _columns_of(side: int, name: str, user: Explanation) -> list[Column[_Row]]:
-    """Return the columns of the items of a list, and of which are hits."""
-
-    def item(row: _Row) -> str:
-        return printable(row[side].item or MISSING)
-
-    def title(row: _Row) -> str:
-        return printable(user.titles.get(row[side].item or "", ""))
-
-    def hit(row: _Row) -> str:
-        return "hit" if row[side].hit else "repeated" if row[side].repeat else ""
-
-    titled = any(place.item in user.titles for place in user.places)
+    titled = any(item in user.titles for item in items.values())
     return [
-        Column(name, item, "name"),
+        Column(name, lambda rank: printable(items.get(rank) or MISSING), "name"),
         *([Column("title", title, "name")] if titled else []),
-        Column("hit", hit, "name"),
+        Column("hit", lambda rank: words.get(rank, ""), "name"),
     ]
 
 

@@ -3,88 +3,73 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, get_args, overload
+from typing import Any, Unpack, get_args, overload
 
-from harness.comparison.standings import Ranking
-from harness.comparison.submissions import RankOptions, are_submissions, compare_submissions
+from harness.comparison.options import FolderOptions, LeaderboardOptions, RankOptions, Sort
+from harness.comparison.submissions import (
+    Ranking,
+    are_submissions,
+    compare_submissions,
+)
 from harness.config.diff import differing, settings
 from harness.core.errors import DataError, HarnessError, UsageError, counted, printable, suggest
 from harness.core.io import as_path, exists
 from harness.core.progress import doing
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, lift, low_high, number
-from harness.metrics import Better, Metric
+from harness.metrics import Better
 from harness.results.record import over_chance
 from harness.results.run import Run, read
 from harness.stats.chance import Word
 from harness.stats.pairwise import STYLES
 
-Sort = Literal["score", "date", "model", "run"]
-
 
 @dataclass(frozen=True)
 class Entry:
-    """A model's best run on an evaluation set.
-
-    Attributes
-    ----------
-    runs : int
-        How many runs on the evaluation set have a model of this name.
-    date : str, ISO 8601
-    mean, ci95
-        As in the run's table, under the group's metric.
-    lift : float, optional
-        The mean over that of a random ranking, where it is known.
-    verdict : str, optional
-        Against chance; a run has it of its first metric alone.
-    settings : str
-        What the model is and its parameters.
-    tuned : int
-        From how many trials its parameters were chosen.
-    folds : tuple of float
-        The mean in each fold, where the evaluation set has several.
-    differs : tuple of str
-        Keys of the config, models and seed apart, that are not as in the run of the group's first.
-    """
+    """A model's best run on an evaluation set."""
 
     model: str
     mean: float
     ci95: tuple[float, float] | None
     lift: float | None
+    """The mean over that of a random ranking, where it is known."""
     verdict: Word | None
+    """Against chance; a run has it of its first metric alone."""
     run: str
     runs: int
+    """How many runs on the evaluation set have a model of this name."""
     date: str
     seed: int | None
     settings: str
+    """What the model is and its parameters."""
     tuned: int
+    """From how many trials its parameters were chosen."""
     folds: tuple[float, ...]
+    """The mean in each fold, where the evaluation set has several."""
     differs: tuple[str, ...]
+    """Keys of the config, models and seed apart, that are not as in the run of the group's
+    first."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """All entries of one evaluation set.
-
-    Attributes
-    ----------
-    better : str
-        Which values of the metric are better: ``higher``, ``lower`` or ``neither``. Where neither
-        end is, entries stand highest first, and of a model's runs the highest is shown.
-    runs, without : int
-        How many runs were scored by the metric, and how many were not.
-    """
+    """All entries of one evaluation set."""
 
     fingerprint: str
     users: int
     k: int
     metric: str
     better: Better
+    """Which values of the metric are better: ``higher``, ``lower`` or ``neither``. Where
+    neither end is, entries stand highest first, and of a model's runs the highest is shown."""
     runs: int
+    """How many runs were scored by the metric."""
     without: int
+    """How many runs were not scored by it."""
     entries: tuple[Entry, ...]
 
 
@@ -123,19 +108,6 @@ class Leaderboard(Shown):
             for group in self.groups
             for entry in group.entries
         ]
-
-
-class FolderOptions(TypedDict, total=False):
-    """What `leaderboard` takes with a folder of runs."""
-
-    metric: str | Metric | None
-    sort: Sort | None
-    model: str | None
-    evaluation_set: str | None
-
-
-class LeaderboardOptions(FolderOptions, RankOptions, total=False):
-    """What `leaderboard` takes."""
 
 
 @overload
@@ -203,14 +175,13 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
             continue  # hidden, or not written whole yet
         try:
             run = read(path.parent)
-            _entries(run, next(iter(_metrics(run))))  # it raises where the config is none
+            _entries(run, next(iter(_metrics(run))))  # it raises if the config is damaged
             runs.append(run)
         except HarnessError as error:
             left_out.append(str(error))
     if not runs:
-        raise UsageError(
-            "\n".join([f"{folder}: no run in this folder; harness run makes one", *left_out])
-        )
+        reasons = [f"{folder}: no run in this folder; harness run makes one", *left_out]
+        raise UsageError("\n".join(reasons))
     runs.sort(key=lambda run: run.environment.get("written", ""), reverse=True)
     sets: dict[str, list[Run]] = {}
     for run in runs:
@@ -228,9 +199,8 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
         if metric is not None and metric not in metrics:
             reasons = [f'no run has the metric "{metric}"; {suggest(metric, metrics)}']
         elif model:
-            reasons.append(
-                f'no model has this text in its name: "{model}"; {suggest(model, models)}'
-            )
+            hint = suggest(model, models)
+            reasons.append(f'no model has this text in its name: "{model}"; {hint}')
         raise UsageError("\n".join([f"{folder}: no run is left to show", *reasons]))
     return Leaderboard(kept, tuple(left_out))
 
@@ -282,13 +252,10 @@ def _group(
         for name in sorted(best)
         if model.casefold() in name.casefold()
     ]
-    keys: dict[Sort, Callable[[Entry], Any]] = {
-        "score": lambda entry: sign * entry.mean,
-        "date": lambda entry: entry.date,
-        "model": lambda entry: entry.model,
-        "run": lambda entry: entry.run,
-    }
-    shown.sort(key=keys[sort], reverse=sort == "date")
+    if sort == "score":
+        shown.sort(key=lambda entry: sign * entry.mean)
+    else:
+        shown.sort(key=attrgetter(sort), reverse=sort == "date")
     return Group(
         fingerprint=runs[0].evaluation.fingerprint,
         users=runs[0].evaluation.users,
@@ -342,7 +309,7 @@ _BETTER = {
 
 
 def _table(group: Group) -> Sheet:
-    digits = digits_of(entry.mean for entry in group.entries)
+    digits, metric = digits_of(entry.mean for entry in group.entries), printable(group.metric)
 
     def name(entry: Entry) -> str:
         return printable(entry.model) + (f" · tuned × {entry.tuned:,}" if entry.tuned else "")
@@ -350,13 +317,11 @@ def _table(group: Group) -> Sheet:
     def in_fold(fold: int, entry: Entry) -> str:
         return number(entry.folds[fold], digits)
 
-    metric = printable(group.metric)
-    runs = counted(group.runs, "run")
-    if group.without:
-        runs += f", {group.without:,} without {metric} left out"
+    without = f", {group.without:,} without {metric} left out" if group.without else ""
     heading = (
         f"evaluation set  {printable(group.fingerprint[:_SHORT])} · k = {group.k} · "
-        f"{counted(group.users, 'user')} · {runs}{_BETTER[group.better]}"
+        f"{counted(group.users, 'user')} · {counted(group.runs, 'run')}{without}"
+        f"{_BETTER[group.better]}"
     )
     columns: list[Column[Entry]] = [
         Column("model", name, "name"),

@@ -2,50 +2,277 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import polars as pl
 
-from harness.comparison.runs import refuse_lists, refuse_twice
-from harness.comparison.standings import Board, ComparedSubmissions, Standing, Submitted
+from harness.comparison.options import ComparisonOptions, RankOptions
 from harness.config import Config
 from harness.core.arrays import Floats
-from harness.core.errors import HarnessError, UsageError, counted, quoted, suggest
+from harness.core.errors import (
+    HarnessError,
+    UsageError,
+    counted,
+    listed,
+    printable,
+    quoted,
+    suggest,
+)
 from harness.core.exact_sum import of_one
+from harness.core.io import exists
 from harness.core.random import id_hashes
+from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
 from harness.metrics import Metric, parse
 from harness.metrics.scores import ScoreTable, user_scores
 from harness.results.folder import is_run
-from harness.scoring.options import SubmissionOptions, flag_of, require_options
+from harness.results.run import Run
+from harness.results.wording import compared_headline
+from harness.scoring.options import flag_of, require_options
 from harness.scoring.score import left_out_lines
 from harness.scoring.submissions import Scorer, SubmissionError, brief
 from harness.scoring.terms import Terms, path_or_frame, which_fold
 from harness.stats.figures import figures_of
 from harness.stats.folds import ScoredUsers
+from harness.stats.intervals import Interval
 from harness.stats.paired import Rules
-from harness.stats.pairwise import Comparison, Pair
+from harness.stats.pairwise import Comparison, Pair, verdict_sheets
 from harness.stats.resampling import MOST_RESAMPLES
 from harness.stats.tests import CORRECTIONS
 from harness.submission.rules import RULES
 
-
-class ComparisonOptions(TypedDict, total=False):
-    """The metric of a comparison, and how its pairs are tested."""
-
-    metric: str | Metric | None
-    correction: str | None
-    resamples: int | None
-    seed: int | None
+_SHOWN = 3
 
 
-class RankOptions(ComparisonOptions, SubmissionOptions, total=False):
-    """How submissions are scored and compared."""
+@dataclass(frozen=True)
+class Standing:
+    """A submission on one leaderboard."""
 
+    submission: str
+    rank: int
+    """1 is the best, or the highest where the metric calls neither end better; submissions with
+    equal means share one."""
+    mean: float
+    ci95: Interval | None
+    tied: tuple[str, ...]
+    """The submissions that the paired test cannot tell from it."""
+    borderline: tuple[str, ...]
+    """Those of whom other draws of the test could say otherwise, tied or not."""
+    best_rank: int
+    """The best that it could move to: behind those that are really better alone (really higher,
+    where neither end is better)."""
+    worst_rank: int
+    """The worst that it could move to: before those that are really worse alone (really lower,
+    where neither end is better)."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """The submissions on one leaderboard."""
+
+    name: str
+    """``all``, ``Public`` or ``Private``."""
+    users: int
+    """Who are averaged."""
+    standings: tuple[Standing, ...]
+    """Best first."""
+    comparison: Comparison
+    """The pairs."""
+
+    @property
+    def digits(self) -> int:
+        """Decimals of its means."""
+        return digits_of(standing.mean for standing in self.standings)
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What was read of a submission."""
+
+    file: str
+    left_out: Mapping[str, int]
+    """Counts of what was left out, and of users without a list."""
+    warnings: int
+    """How many kinds of warnings the file has."""
+    errors: int
+    """How many kinds of errors, with which it was forced."""
+    codes: tuple[str, ...] = ()
+    """These kinds, errors first."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking(Shown):
+    """Submissions ranked on each leaderboard; names are the keys of its JSON.
+
+    Attributes
+    ----------
+    metric : str
+    k : int, optional
+        Positions that the evaluation set looks at.
+    fingerprint : str, optional
+        That of the evaluation set, where a config sets one.
+    submissions : mapping of name to Submitted
+    boards : tuple of Board
+        All users, and where the solution says so those of the public and the private leaderboard.
+    refused : mapping of name to text
+        Submissions that are not ranked, and why.
+    notes : tuple of str
+    """
+
+    metric: str
     k: int | None
-    strict: bool
-    force: bool
+    fingerprint: str | None
+    submissions: dict[str, Submitted]
+    boards: tuple[Board, ...]
+    refused: dict[str, str]
+    notes: tuple[str, ...]
+
+    def sheets(self) -> list[Sheet]:
+        """Return a table of the private leaderboard beside the public one, or of all users."""
+        boards = {board.name: board for board in self.boards}
+        last = boards.get("Private", self.boards[0])
+        sheet = _ranks(self, last, boards.get("Public"))
+        sheet.footing.extend(_notes(self))
+        return [sheet]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a leaderboard and submission, in full precision; and of the refused."""
+        ranked: list[dict[str, object]] = [
+            {
+                "board": board.name,
+                **{
+                    n: v
+                    for n, v in vars(standing).items()
+                    if n not in ("ci95", "tied", "borderline")
+                },
+                "tied": ", ".join(standing.tied),
+                "borderline": ", ".join(standing.borderline),
+                **low_high(standing.ci95),
+                "forced": bool(self.submissions[standing.submission].errors),
+                "error": "",
+            }
+            for board in self.boards
+            for standing in board.standings
+        ]
+        blank = dict.fromkeys(ranked[0])
+        return ranked + [
+            blank | {"submission": name, "error": why} for name, why in self.refused.items()
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparedSubmissions(Ranking):
+    """A `Ranking` that is shown pair by pair."""
+
+    def sheets(self, pairs: bool = False) -> list[Sheet]:
+        """Return the ranks and verdicts of every leaderboard; `pairs`: every difference as well."""
+        sheets = list[Sheet]()
+        for board in self.boards:
+            ranks = _ranks(self, board)
+            ranks.heading[:0] = compared_headline(board.comparison, board.standings[0].ci95)
+            verdicts = verdict_sheets(board.comparison, pairs=pairs, noun="submission")
+            for sheet in verdicts if len(self.boards) > 1 else ():
+                sheet.heading[0] = sheet.heading[0].replace("  ", f"  {board.name} · ", 1)
+            sheets += [ranks, *verdicts]
+        sheets[-1].footing.extend(_notes(self))
+        return sheets
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one record a leaderboard and pair, in full precision."""
+        records = list[dict[str, object]]()
+        for board in self.boards:
+            means = board.comparison.means
+            for pair, record in zip(
+                board.comparison.pairs, board.comparison.records(), strict=True
+            ):
+                names = pair.one, pair.other
+                forced = ", ".join(name for name in names if self.submissions[name].errors)
+                mean = {"mean": means[pair.one], "mean of other": means[pair.other]}
+                records.append({"board": board.name, **record, **mean, "forced": forced})
+        return records
+
+
+def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Sheet:
+    """Return the table of a leaderboard, and beside it the ranks on the public one."""
+    comparison, forced = board.comparison, compared.submissions
+
+    def name(standing: Standing) -> str:
+        return printable(standing.submission) + (
+            " (forced)" if forced[standing.submission].errors else ""
+        )
+
+    def could_be(standing: Standing) -> str:
+        ranks = dict.fromkeys((standing.best_rank, standing.worst_rank))
+        return "–".join(map(str, ranks))
+
+    def tied(standing: Standing) -> str:
+        return listed([*map(printable, standing.tied)], _SHOWN)
+
+    columns: list[Column[Standing]] = [
+        Column("rank", lambda standing: str(standing.rank)),
+        Column("submission", name, "name"),
+        Column(compared.metric, lambda standing: number(standing.mean, board.digits)),
+        Column("could be", could_be),
+        Column("95 % interval", lambda standing: ends(standing.ci95, board.digits)),
+    ]
+    if public is not None:
+        ranks = {standing.submission: standing.rank for standing in public.standings}
+        means, digits = public.comparison.means, public.digits
+
+        def moved(standing: Standing) -> str:
+            places = ranks[standing.submission] - standing.rank
+            return f"{places:+d}" if places else ""
+
+        columns += [
+            Column("public rank", lambda standing: str(ranks[standing.submission])),
+            Column("moved", moved),
+            Column("public", lambda standing: number(means[standing.submission], digits)),
+        ]
+    columns.append(Column("tied with", tied, "words"))
+    parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6], comparison.tested]
+    heading = [f"{board.name}  {' · '.join(filter(None, parts))}"]
+    if comparison.better == "neither":
+        heading.append(
+            f"rank 1 is the highest: for {compared.metric} neither high nor low is better"
+        )
+    ahead, behind = comparison.words
+    footing = [
+        f"could be   the ranks that the test allows: behind those that are really {ahead}, ahead "
+        f"of those that are really {behind}",
+        "tied with  the test finds no difference",
+    ]
+    near = [
+        printable(f"{pair.one} and {pair.other} ({pair.verdict})")
+        for pair in comparison.pairs
+        if pair.borderline
+    ]
+    if near:
+        footing.append(
+            f"borderline  {listed(near, _SHOWN)}: other draws could change the verdict; use more "
+            "--resamples"
+        )
+    return Sheet.of(board.standings, columns, heading=heading, footing=footing)
+
+
+def _notes(compared: Ranking) -> list[str]:
+    """Return the notes, what was left out of submissions, and which of them are not ranked."""
+    lines = [f"note  {printable(note)}" for note in compared.notes]
+    names: dict[str, list[str]] = {}
+    for name, submitted in compared.submissions.items():
+        parts = left_out_lines(submitted.left_out)
+        faults = [f"{code} ({RULES[code].name})" for code in submitted.codes]
+        errors, warnings = faults[: submitted.errors], faults[submitted.errors :]
+        if errors:
+            parts.append(f"scored with {counted(len(errors), 'error')}: {', '.join(errors)}")
+        if warnings:
+            parts.append(f"{counted(len(warnings), 'warning')}: {', '.join(warnings)}")
+        if parts:
+            names.setdefault("; ".join(parts), []).append(printable(name))
+    lines += [f"note  {listed(same, _SHOWN)}: {text}" for text, same in names.items()]
+    return lines + [f"not ranked  {printable(n)}: {why}" for n, why in compared.refused.items()]
 
 
 def are_submissions(
@@ -86,18 +313,39 @@ def rules_of(config: Config | None, baseline: str | None, options: ComparisonOpt
     if config is not None:
         section = config.compare
         rules = Rules(baseline, section.correction, section.resamples, config.evaluation.seed)
-    correction, resamples = options.get("correction"), options.get("resamples")
-    seed = options.get("seed")
-    correction = rules.correction if correction is None else correction
-    resamples = rules.resamples if resamples is None else resamples
-    seed = rules.seed if seed is None else seed
-    if correction not in CORRECTIONS:
-        raise UsageError(f'no correction "{correction}"; {suggest(correction, CORRECTIONS)}')
-    if not isinstance(resamples, int) or not 100 <= resamples <= MOST_RESAMPLES:
-        raise UsageError(f"resamples = {resamples!r}; expected from 100 to 1,000,000")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"seed = {seed!r}; expected a whole number, 0 or more")
-    return Rules(baseline, correction, resamples, seed)
+    names = ("correction", "resamples", "seed")
+    named: dict[str, Any] = {n: options.get(n) for n in names if options.get(n) is not None}
+    rules = replace(rules, **named)
+    if rules.correction not in CORRECTIONS:
+        hint = suggest(rules.correction, CORRECTIONS)
+        raise UsageError(f'no correction "{rules.correction}"; {hint}')
+    if not isinstance(rules.resamples, int) or not 100 <= rules.resamples <= MOST_RESAMPLES:
+        raise UsageError(f"resamples = {rules.resamples!r}; expected from 100 to 1,000,000")
+    if isinstance(rules.seed, bool) or not isinstance(rules.seed, int) or rules.seed < 0:
+        raise UsageError(f"seed = {rules.seed!r}; expected a whole number, 0 or more")
+    return rules
+
+
+def refuse_lists(inputs: Sequence[Any]) -> None:
+    """Raise UsageError on a file or frame of lists, where nothing says what is true."""
+    for run in inputs:
+        path = Path(run) if isinstance(run, str | Path) else None
+        if isinstance(run, Run) or (path is not None and not (exists(path) and path.is_file())):
+            continue
+        raise UsageError(
+            f"{path or f'a {type(run).__name__}'}: not a run. To compare submissions, name what "
+            "to score them against: --solution SOLUTION or --config CONFIG (in Python, solution= "
+            "or config=)"
+        )
+
+
+def refuse_twice(inputs: Iterable[Any], what: str) -> None:
+    """Raise UsageError where a path is named twice."""
+    paths = [Path(each) for each in inputs if isinstance(each, str | Path)]
+    times = Counter(path.resolve() for path in paths)
+    for path in paths:
+        if times[path.resolve()] > 1:
+            raise UsageError(f"{path}: named twice; name each {what} once")
 
 
 def compare_submissions(
@@ -277,13 +525,14 @@ def copies(comparison: Comparison) -> tuple[str, ...]:
     Without a hit many are, and nothing is said of them.
     """
     groups: list[dict[str, None]] = []
-    for pair in comparison.pairs:
+    for pair in comparison.pairs:  # the first model of a group is compared with all others
         if pair.wins == pair.losses == 0 and comparison.any_hit[pair.one] > 0:
-            joined = {pair.one: None, pair.other: None}
-            apart = [group for group in groups if not group.keys() & joined.keys()]
-            for group in groups:
-                joined = group | joined if group not in apart else joined
-            groups = [*apart, joined]
+            both = dict.fromkeys((pair.one, pair.other))
+            group = next((group for group in groups if group.keys() & both.keys()), None)
+            if group is None:
+                groups.append(both)
+            else:
+                group |= both
     named = [[quoted(name) for name in group] for group in groups]
     return tuple(
         f"{', '.join(names)} and {last} have the same score for every user: is one a copy?"

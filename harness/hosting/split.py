@@ -56,37 +56,29 @@ _SIGNS = r"""[,;|\s]|^[\[({'"]|[\])}'"]$"""
 
 
 class SplitRecord(Part):
-    """What split.json holds.
-
-    Attributes
-    ----------
-    train, valid, held_back : int
-        Events in train.csv, in valid.csv, and in neither.
-    public_share : float
-        The share of the evaluated users that was asked for on the public leaderboard.
-    public, private : int
-        Users on either leaderboard.
-    sample : int
-        Rows of the sample submission.
-    without_items : int
-        Evaluated users without a true item, who score 0.
-    separator : str, optional
-        What stands between items, where it is no space and ``--separator`` must say it.
-    config : str
-        Why there is no config.toml; empty where there is one.
-    """
+    """What split.json holds."""
 
     evaluation: Evaluation
     train: Positive
+    """Events in train.csv."""
     valid: Positive
+    """Events in valid.csv."""
     held_back: NonNegativeInt
+    """Events in neither file."""
     public_share: float
+    """The share of the evaluated users that was asked for on the public leaderboard."""
     public: Positive
+    """Users on the public leaderboard."""
     private: Positive
+    """Users on the private leaderboard."""
     sample: Positive
+    """Rows of the sample submission."""
     without_items: NonNegativeInt
+    """Evaluated users without a true item, who score 0."""
     separator: str | None = None
+    """What stands between items, where it is no space and ``--separator`` must say it."""
     config: str = ""
+    """Why there is no config.toml; empty where there is one."""
 
 
 @dataclass(frozen=True)
@@ -276,20 +268,19 @@ def _refuse_misread(
     try:
         solution = of_file(path, keep_users_without_items=True, between=separator)
     except DataError as error:
-        misread, reason = true.filter(true.str.contains(_SIGNS)), str(error)
+        misread, message = true.filter(true.str.contains(_SIGNS)), str(error)
     else:
-        misread = true.filter(~true.is_in(solution.items.implode()))
+        misread, message = true.filter(~true.is_in(solution.items.implode())), reason
         same_users = solution.users.equals(evaluation_set.user_ids)
         relevant = solution.judgments.relevant
         if same_users and np.array_equal(relevant, evaluation_set.relevant) and misread.is_empty():
             return
     if len(misread) > 0:
-        reason = (
-            f"{SOLUTION} would be read back with other items: item {shown_id(misread[0])} "
-            "contains a separator, bracket or quote (a space, comma, semicolon, bar, bracket, "
-            "quote or line end)"
+        message = (
+            f"{reason}: item {shown_id(misread[0])} contains a separator, bracket or quote (a "
+            "space, comma, semicolon, bar, bracket, quote or line end)"
         )
-    raise UsageError(f"{reason}; {OTHERWISE}".replace(f"{path.parent}/", ""))
+    raise UsageError(f"{message}; {OTHERWISE}".replace(f"{path.parent}/", ""))
 
 
 def _write_sample(
@@ -349,16 +340,11 @@ def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against
     if task.data.registered is not None and config.evaluation.users == "seen":
         return "the users depend on when they registered, and these files do not have this"
     values = config.written(path.parent)
-    values["data"] = {
-        "layout": "table",
-        "path": ".",
-        "events": TRAIN,
-        "items": ITEMS,
-        **({KIND: KIND} if tells_types else {}),
-        **({} if task.data.events.value is None else {VALUE: VALUE}),
-        **({} if task.data.has_time else {TIME: False}),
-        **({} if names == (USER, ITEM) else {"user": names[0], "item": names[1]}),
-    }
+    data = values["data"] = {"layout": "table", "path": ".", "events": TRAIN, "items": ITEMS}
+    data |= {KIND: KIND} if tells_types else {}
+    data |= {} if task.data.events.value is None else {VALUE: VALUE}
+    data |= {} if task.data.has_time else {TIME: False}
+    data |= {} if names == (USER, ITEM) else {"user": names[0], "item": names[1]}
     values["split"] = {"strategy": "given", "valid": VALID}
     evaluation = values["evaluation"] = {**values.get("evaluation", {}), "candidates": "catalogue"}
     hits = evaluation.pop("hits", None)

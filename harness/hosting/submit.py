@@ -48,23 +48,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Submitted:
-    """What was written.
-
-    Attributes
-    ----------
-    without_history : int
-        Users without any event in the data.
-    beyond_sample : int
-        Users of the evaluation set for whom the competition does not ask.
-    notes : tuple of str
-        Which of several folds it is, and what looked odd in the data.
-    """
+    """What was written, and how many of its users have no events, or no row in the sample."""
 
     path: Path
     rows: int
     without_history: int
     beyond_sample: int
     notes: tuple[str, ...]
+    """Which of several folds it is, and what looked odd in the data."""
 
 
 def submit(
@@ -93,8 +84,7 @@ def submit(
         A config, file or model that cannot be used; a file that cannot be written.
     """
     settings = model_of(config, model, repeat)
-    _refuse_other_ending(out)
-    refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
+    _require_new(out, config)
     task = make_task(config)
     evaluated, asked = task.evaluation_set, competition.of_config(config)
     if all_events:
@@ -113,7 +103,7 @@ def submit(
     strange = max((answer.strange for _, answer in answers), key=len)
     _write(model, Recommendations(items, strange), out, users, asked, task, evaluated)
     fold = "" if all_events else which_fold(config.n_folds, config.n_folds)
-    notes = (*filter(None, [fold]), *task.data.notes)
+    notes = tuple(filter(None, [fold, *task.data.notes]))
     return Submitted(out, len(users), len(unknown), beyond, notes)
 
 
@@ -143,8 +133,7 @@ def submit_run(
     """
     run, out = read(folder), Path(out)
     config = run.settings
-    _refuse_other_ending(out)
-    refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
+    _require_new(out, config)
     repeats = run.model_of(model, repeat).repeats  # known before any event is read
     table(run.folder, RECOMMENDATIONS)
     of_run = task_of(run, fold)
@@ -168,8 +157,9 @@ def submit_run(
     lists = replace(every_list, items=every_list.items[rows])
     _write(model, lists, out, users, asked, task, evaluated)
     means = f"repeat {repeat}; the run's scores are means over repeats 0 to {repeats - 1}"
-    which = [which_fold(of_run.fold, of_run.folds, runs=True), means if repeats > 1 else ""]
-    return Submitted(out, len(users), 0, beyond, (*filter(None, which), *task.data.notes))
+    fold_text = which_fold(of_run.fold, of_run.folds, runs=True)
+    notes = filter(None, [fold_text, means if repeats > 1 else "", *task.data.notes])
+    return Submitted(out, len(users), 0, beyond, tuple(notes))
 
 
 def learning_again(
@@ -181,9 +171,11 @@ def learning_again(
     return shlex.join([*words, "--out", str(out), *options])
 
 
-def _refuse_other_ending(out: Path) -> None:
+def _require_new(out: Path, config: Config) -> None:
+    """Raise UsageError unless a submission can be written there."""
     if not out.name.endswith((".csv", ".csv.gz")):
         raise UsageError(f"{out}: a submission must be a .csv or .csv.gz file; name one")
+    refuse_overwriting(out, read_by(config), is_lists, what=LISTS)
 
 
 @doing("writing the lists")
@@ -225,10 +217,9 @@ def read_by(config: Config) -> list[Path]:
 def rows_of(
     asked: Against, evaluation_set: EvaluationSet, *, beyond: bool = True
 ) -> tuple[pl.Series, int]:
-    """Return the users who have a row, and for how many of them the competition does not ask.
+    """Return the users who have a row, and how many of them the competition does not require.
 
-    Those are users of the evaluation set, who have a row if `beyond` says so. Where the competition
-    asks for nobody, they all have one.
+    With `beyond`, or if the competition requires nobody, all evaluated users have a row.
     """
     names = asked.users.named(np.arange(asked.required))
     required = pl.Series("id", [name.decode("utf-8", "replace") for name in names], dtype=pl.String)
@@ -310,19 +301,8 @@ def to_csv(
 ) -> None:
     """Write a submission: a row a user, the items one text, best first.
 
-    Parameters
-    ----------
-    lists : int32 array, (n, k)
-        Candidate positions, best first, ``EMPTY`` where there is no item.
-    path : Path
-        Ends with ``.csv``, or ``.csv.gz`` for a packed file.
-    candidates : polars.Series of str
-        The id of every position.
-
-    Raises
-    ------
-    UsageError
-        An id that could not be read again, or a file that cannot be written.
+    `lists`, (n, k), hold positions in `candidates`, ``EMPTY`` where there is no item. A path that
+    ends with ``.gz`` is packed. UsageError where an id could not be read again.
     """
     refuse_unreadable(users, candidates, wanted)
     ranks = [pl.Series(place).replace(EMPTY, None) for place in lists.T[: wanted.k]]

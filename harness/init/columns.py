@@ -61,16 +61,9 @@ _UNITS = (("epoch_s", 1e8, 1e11), ("epoch_ms", 1e11, 1e14), ("epoch_us", 1e14, 1
 class Draft:
     """A config in the making.
 
-    Attributes
-    ----------
-    data : dict
-        The keys of ``[data]``, at first those that you name; `comments` stand beside them.
-    lines : list of str
-        What was guessed, a line each.
-    types, hits : list of str
-        The event types, most first, and those that are truth, where not all are: `about_hits`.
-    value : str, optional
-        A column that may be meant as a value an event.
+    `data` has the keys of ``[data]``, at first those that you name; `comments` stand beside them.
+    `lines` say what was guessed. `types` are the event types, most first; `hits` those that are
+    truth, where not all are. `value` is a column that may be meant as a value an event.
     """
 
     data: dict[str, Any]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from harness.config import parse
 from harness.config.paths import escaped
@@ -23,7 +26,9 @@ from harness.core.progress import Observer, doing
 from harness.data import loading
 from harness.data.conditions import key
 from harness.data.dataset import DAY_US, Dataset
-from harness.data.layout import Layout, Table
+from harness.data.layout import EventTable, Layout, Table
+from harness.data.rules import bad_texts, rules_of
+from harness.data.source import Wanted
 from harness.data.table_files import sources
 from harness.evaluation import memory
 from harness.init.columns import (
@@ -35,7 +40,6 @@ from harness.init.columns import (
     list_columns,
     names_of,
 )
-from harness.init.faults import faults_of, lenient, misshapen
 from harness.protocol.strays import by_day, strays_of
 from harness.protocol.task import task_on
 
@@ -49,14 +53,9 @@ _QUOTING: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class NewConfig:
-    """A config for a log, as TOML with comments.
+    """A config for a log, as TOML with comments, and a line on each guess.
 
-    Attributes
-    ----------
-    lines : list of str
-        What was guessed, a line each.
-    fault : str
-        What is wrong with it as it stands; empty where a run can begin.
+    `fault` says what is wrong with it as it stands; it is empty where a run can begin.
     """
 
     text: str
@@ -72,7 +71,7 @@ def config_for(log: Path, target: Path, **named: Any) -> NewConfig:
     `separator` and `encoding`. What is None is guessed.
     """
     draft = Draft({name: value for name, value in named.items() if value is not None})
-    with closing(sources(lenient(_table(log, draft)))) as files:
+    with closing(sources(_lenient(_table(log, draft)))) as files:
         guess_columns(next(files), draft)
     folder = log.parent.resolve()
     relative = os.path.relpath(folder, target.parent.resolve())
@@ -111,8 +110,8 @@ def _table(log: Path, draft: Draft) -> Table:
             table = replace(table, separator=separator)
             sign = json.dumps(separator)
             draft.lines.append(f"separator  {sign}: the first line has {width} fields by it")
-    if len(table.separator.encode()) == 1 and misshapen(table) > 0:
-        how = min(_QUOTING, key=lambda how: misshapen(replace(table, **_QUOTING[how])))
+    if len(table.separator.encode()) == 1 and _misshapen(table) > 0:
+        how = min(_QUOTING, key=lambda how: _misshapen(replace(table, **_QUOTING[how])))
         table = replace(table, **_QUOTING[how])
         data |= _QUOTING[how]
         if _QUOTING[how]:
@@ -163,6 +162,55 @@ def _read(draft: Draft, target: Path) -> tuple[Dataset | None, str]:
             return None, f"harness cannot read the log with this config: {error}"
 
 
+@dataclass
+class _Faults:
+    """What is wrong with a log: lines whose fields cannot be told, and values by column."""
+
+    rows: int = 0
+    bad_lines: int = 0
+    texts: dict[str, list[pl.Series]] = field(default_factory=dict)
+    expected: dict[str, str] = field(default_factory=dict)
+
+
+def _lenient(table: Table) -> Table:
+    """Return a table without the lines of text whose fields cannot be told."""
+    return replace(table, bad_lines="drop", key="")  # of other files that says nothing
+
+
+def _faults_of(table: EventTable) -> _Faults:
+    """Return all that is wrong with a log; rows that ``where`` leaves out may hold anything.
+
+    DataError where it cannot be read at all.
+    """
+    faults = _Faults()
+    for source in sources(_lenient(table)):
+        source.require(table.columns)
+        pattern = None if table.time is None else source.pattern(table.time, table.time_format)
+        for rows in source.rows(Wanted(table.columns)):
+            faults.rows += rows.frame.height + rows.left_out
+            faults.bad_lines += rows.left_out
+            for rule in rules_of(table, rows.frame.schema, pattern):
+                text, bad = bad_texts(rows.frame, rule, table.where)
+                if bad.any():
+                    faults.expected.setdefault(rule.column, rule.expected)
+                    faults.texts.setdefault(rule.column, []).append(text.filter(pl.Series(bad)))
+    return faults
+
+
+def _misshapen(table: Table) -> float:
+    """Return how many of the first lines of text have fields that cannot be told.
+
+    Infinity: no line can be read.
+    """
+    try:
+        with closing(sources(_lenient(table))) as files:
+            source = next(files)
+            first = next(source.rows(Wanted(source.names[:1], count=1)), None)
+    except DataError:
+        return math.inf
+    return 0 if first is None else first.left_out
+
+
 _MOST_TEXTS, _MOST_SHARE, _SHOWN = 50, 0.1, 3
 """Texts that are left out one by one; the share of rows they may be; and how many are shown."""
 
@@ -171,7 +219,7 @@ def _leave_out_faults(draft: Draft, target: Path, fault: str) -> str:
     """Leave out the rows of a log that cannot be read; return what cannot be left out."""
     # Where rows cannot be told apart, that is the `fault` that reading had.
     try:
-        faults = faults_of(_layout(draft, target).events[0])
+        faults = _faults_of(_layout(draft, target).events[0])
     except DataError:  # the same, but of a table without a key, so its words name no section
         return fault
     most, problems = _MOST_SHARE * faults.rows, list[str]()
@@ -182,19 +230,20 @@ def _leave_out_faults(draft: Draft, target: Path, fault: str) -> str:
         draft.data["bad_lines"] = "drop"
         draft.comments["bad_lines"] = f"leaves out {lines}"
         draft.lines.append(f"bad_lines  {lines}: left out")
-    for column, unread in faults.columns.items():
-        name, shown = printable(column), unread.texts.most_common(_SHOWN)
-        texts = ", ".join(f'"{printable(text)}"' for text, _ in shown)
-        texts += ", …" if len(unread.texts) > _SHOWN else ""
-        rows = f"{counted(unread.rows, 'row')} with {texts} in {name}"
-        if len(unread.texts) > _MOST_TEXTS or unread.rows > most:
-            problems.append(f"{rows}, expected {unread.expected}")
+    for column, parts in faults.texts.items():
+        texts, name = pl.concat(parts), printable(column)
+        counts = Counter(texts.drop_nulls())
+        shown = ", ".join(f'"{printable(text)}"' for text, _ in counts.most_common(_SHOWN))
+        shown += ", …" if len(counts) > _SHOWN else ""
+        rows = f"{counted(counts.total(), 'row')} with {shown} in {name}"
+        if len(counts) > _MOST_TEXTS or counts.total() > most:
+            problems.append(f"{rows}, expected {faults.expected[column]}")
             continue
-        if unread.empty > 0:
-            empty = f"{counted(unread.empty, 'row')} with nothing in {name}"
+        if texts.null_count() > 0:
+            empty = f"{counted(texts.null_count(), 'row')} with nothing in {name}"
             draft.leave_out(column, {"empty": False}, empty)
-        if unread.rows > 0:
-            draft.leave_out(column, {"not": sorted(unread.texts)}, rows)
+        if counts:
+            draft.leave_out(column, {"not": sorted(counts)}, rows)
     if not problems:
         return ""
     rows = counted(faults.rows, "row")

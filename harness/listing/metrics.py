@@ -23,28 +23,20 @@ class WorkedExample:
 
 @dataclass(frozen=True)
 class MetricFacts:
-    """A metric.
-
-    Attributes
-    ----------
-    parameters : mapping of text to text
-        What each may be.
-    range : (float, float)
-        The second is None where there is no highest value.
-    cut_off : str
-        Whether ``@k`` is ``required`` or ``optional``.
-    needs : str, optional
-        What must be known beside lists and truth.
-    """
+    """A metric."""
 
     name: str
     formula: str
     parameters: dict[str, str]
+    """What each may be."""
     range: tuple[float, float | None]
+    """The second is None where there is no highest value."""
     better: Better
     of: Of
     cut_off: Cut
+    """Whether ``@k`` is ``required`` or ``optional``."""
     needs: str | None
+    """What must be known beside lists and truth."""
     source: str
     examples: list[WorkedExample]
 

@@ -28,10 +28,7 @@ _COLOURS = {
 def svg(name: str, ax: Axes) -> Markup:
     """Return a chart as an SVG element, as wide as there is room.
 
-    Parameters
-    ----------
-    name : str
-        What its ids begin with; each chart of a page has another.
+    Its ids begin with `name`, which no other chart of the page has.
     """
     figure = ax.get_figure(root=True)
     assert figure is not None, "charts are on figures"  # noqa: S101

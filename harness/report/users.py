@@ -30,12 +30,8 @@ def users_of(run: Run, count: int) -> dict[str, Any]:
     """Return what the page shows of at most so many users, their data packed.
 
     Of several folds it is the last. Without the log there is no history, and no hit is known.
-
-    Raises
-    ------
-    HarnessError
-        There are more groups than users; the run has no lists written down, or no value for each
-        user; lists that do not have the scores of the run.
+    HarnessError where there are more groups than users, or the run has no lists, no value for each
+    user, or lists with other scores.
     """
     fold, folds, metric = run.folds[-1], len(run.folds), run.record.metric
     each = _users_of_a_group(len(run.models), count)

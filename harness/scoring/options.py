@@ -93,19 +93,15 @@ def flag_of(name: str) -> str:
 @cache
 def types_of(options: type) -> dict[str, Any]:
     """Return the types of a TypedDict of options, each with its help."""
-    paths = {"Config": Path, "SubmissionOnly": Path}  # these classes are slow to import
-    return get_type_hints(options, localns=paths, include_extras=True)
+    slow = {"Config": Path, "SubmissionOnly": Path, "Metric": object}  # to import
+    return get_type_hints(options, localns=slow, include_extras=True)
 
 
 def require_options(function: Callable[..., Any], options: Mapping[str, Any], *kinds: type) -> None:
     """Refuse keywords that `function` and TypedDicts do not have, and values of another type.
 
-    Raises
-    ------
-    TypeError
-        A keyword is neither the function's own nor in one of the TypedDicts.
-    UsageError
-        These have a text, or True or False, and the value is neither.
+    TypeError for a keyword that nobody has, as Python itself; UsageError for a value that is no
+    text, or neither True nor False, where these ask for one.
     """
     hints = {name: hint for kind in kinds for name, hint in types_of(kind).items()}
     known = [*getfullargspec(function).kwonlyargs, *hints]
@@ -129,9 +125,7 @@ def require_options(function: Callable[..., Any], options: Mapping[str, Any], *k
 def require(kind: type, expected: str, **options: Any) -> None:
     """Raise UsageError where the value of an option is of another type, and not None."""
     for name, value in options.items():
-        is_numpy = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
-        plain = value.item() if is_numpy else value
-        if value is not None and not isinstance(plain, kind):
+        if value is not None and not isinstance(value, kind):
             raise UsageError(f"{name} is {value!r}; expected {expected}")
 
 

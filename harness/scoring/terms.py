@@ -33,16 +33,9 @@ _BESIDE = ("sample", "items", "solution", "separator", "keep_users_without_items
 class Terms:
     """What `SubmissionOptions` name: a config with data, or a solution, a sample and items.
 
-    Functions check the options by `require_options`, and the command line by itself.
-
-    Attributes
-    ----------
-    form : SubmissionOnly, optional
-        A config without data, which says what submissions look like.
-    named : Named
-        What columns are called, where they are not to be found by themselves.
-    task : Task, optional
-        What the config makes, where a command has read its events for more than what is true.
+    Functions check the options by `require_options`, and the command line by itself. `form` is a
+    config without data, which says what submissions look like. A command that reads the config's
+    events anyway sets `task`.
     """
 
     task: Task | None = None

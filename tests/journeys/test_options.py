@@ -17,9 +17,7 @@ from small import LOG, POPULAR, RANDOM
 
 from harness import config as config_
 from harness.cli.forms import CONFIG, FILE, FORMS, LOCAL, RUN, SPARK, name_of
-from harness.comparison.compare import PairOptions, RunOptions
-from harness.comparison.leaderboard import FolderOptions
-from harness.comparison.submissions import RankOptions
+from harness.comparison.options import FolderOptions, PairOptions, RankOptions, RunOptions
 from harness.data.datasets import known
 from harness.evaluation.run import run
 from harness.scoring.options import flag_of

@@ -118,7 +118,7 @@ def test_a_package_knows_those_below_it_alone() -> None:
 
 def test_harness_knows_no_baseline() -> None:
     """But for `harness list baselines`, which shows a package by its name, and our own source."""
-    listing = {"harness.cli.lists", "harness.listing.baselines"}
+    listing = {"harness.cli.lists", "harness.listing.tables"}
     listing |= {"harness.core.sources"}
     for module in sources("harness"):
         assert not in_package(imports(module), "baselines"), module

@@ -11,7 +11,7 @@ from run_files import EVALUATION, change, document, write_run
 
 import harness
 from harness.comparison.compare import compare
-from harness.core.errors import DataError, HarnessError, UsageError
+from harness.core.errors import DataError, UsageError
 from harness.metrics import parse
 from harness.results.run import read
 from harness.results.wording import answer
@@ -191,14 +191,6 @@ def test_a_damaged_table_of_users(folder: Path, column: str, values: Any, words:
     users.write_parquet(path)
     with refusal(DataError, f"{path}: {words}"):
         compare(folder, slices=["truth"])
-
-
-@pytest.mark.parametrize("name", ["result.json", "environment.json", "per_user.parquet"])
-def test_a_damaged_folder(folder: Path, name: str) -> None:
-    (folder / name).write_text('{"evaluation": {}')
-    with refusal(HarnessError, name):
-        run = read(folder)
-        _ = run.scores, run.environment
 
 
 def scored(value: Any) -> Any:

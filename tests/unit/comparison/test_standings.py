@@ -10,7 +10,7 @@ import small
 from conftest import exactly, refusal
 
 import harness
-from harness.comparison.standings import Board, Ranking
+from harness.comparison.submissions import Board, Ranking
 from harness.core.errors import HarnessError, UsageError
 
 SOLUTION = """user,items,Usage
@@ -152,11 +152,8 @@ def test_frames_rows_and_the_order_of_files_change_no_figure() -> None:
     compared = harness.compare(frames, solution=pd.read_csv("solution.csv"), metric="MAP@2")
     assert compared.boards == files.boards
     for name in ("half", "half.csv"):
-        pairs = (
-            harness.compare("good.csv", "half.csv", "poor.csv", baseline=name, **BY)
-            .boards[0]
-            .comparison.pairs
-        )
+        compared = harness.compare("good.csv", "half.csv", "poor.csv", baseline=name, **BY)
+        pairs = compared.boards[0].comparison.pairs
         assert [{pair.one, pair.other} - {"half"} for pair in pairs] == [{"good"}, {"poor"}]
 
 
@@ -229,11 +226,7 @@ def test_what_cannot_be_compared_is_refused(submissions: Any, options: Any, word
     [
         (["good.csv", "faulty.csv"], BY, "1 submission; a comparison needs two; faulty: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
-        (
-            TWO,
-            {"solution": "solution.csv", "model": "x"},
-            "--model; model=) works with runs",
-        ),
+        (TWO, BY | {"model": "x"}, "--model; model=) works with runs"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused(submissions: Any, options: Any, words: str) -> None:
@@ -253,10 +246,8 @@ def test_what_cannot_be_ranked_is_refused(submissions: Any, options: Any, words:
 def test_an_unknown_option_is_told_from_the_one_that_is_meant(
     function: Any, option: str, meant: str
 ) -> None:
-    name = function.__name__
-    with refusal(
-        TypeError, f"{name}() got an unexpected keyword argument '{option}'", f'"{meant}"'
-    ):
+    words = f"{function.__name__}() got an unexpected keyword argument '{option}'", f'"{meant}"'
+    with refusal(TypeError, words):
         function("good.csv", **{option: "x"})
 
 

@@ -18,8 +18,8 @@ from pages.documents import DOCUMENTS
 from pages.metrics import page as page_of_metrics
 from pydantic_core import to_jsonable_python
 
-from harness.listing import baselines as models
 from harness.listing import metrics as listed
+from harness.listing import tables as models
 from harness.metrics import DEFINITIONS, DIVISORS
 from harness.metrics.conventions import CONVENTIONS
 from harness.stats import chance, pairwise
