@@ -1,4 +1,4 @@
-"""Every command: its help, its grammar, a refusal, and what it prints where."""
+"""Every command: its grammar, a refusal, and what it prints where."""
 
 import json
 import os
@@ -65,12 +65,6 @@ def test_no_arguments_show_the_help(cli: Cli) -> None:
     tells(cli("--help"), 0, COMMANDS)
     status, out, _ = cli("--version")
     assert (status, out.split()[0]) == (0, "submission-harness")
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(cli: Cli, command: str) -> None:
-    tells(cli(command, "-h"), 0, "Usage:", command, "--help")
-    assert ("-o" in options(command)) == ("--out" in options(command))
 
 
 # Refusals, from the command line to status 2; most others are proven where they are raised.
@@ -264,16 +258,6 @@ def test_what_a_model_prints_is_kept_out_of_the_json(harness: Cli) -> None:
         assert words in err
 
 
-# Other commands that have no journey of their own.
-
-
-def test_lists_of_what_there_is(cli: Cli) -> None:
-    names = {"baselines": "Popular", "layouts": "ponpare", "checks": "SUB001", "datasets": "ml-"}
-    names |= {"metrics": "MAP", "conventions": "kaggle"}
-    for topic, name in names.items():
-        tells(cli("list", topic), 0, name)
-
-
 def test_init_of_a_log(harness: Cli) -> None:
     days = [(user, day) for day in range(1, 31) for user in range(12)]
     text = "".join(f"u{user};i{(user + day) % 5};{day:02}.01.2020\n" for user, day in days)
@@ -285,13 +269,6 @@ def test_init_of_a_log(harness: Cli) -> None:
     is_refused(harness(init), "shop.toml: already exists", "--force")
     assert harness(init, "-o", "new/quiet.toml", "-q") == (0, "", "")
     assert 'path = "../logs"' in Path("new/quiet.toml").read_text()
-
-
-def test_init_of_a_log_that_no_run_can_begin_on(harness: Cli) -> None:
-    small.write(Path(), {"once.csv": "user,item,time\nann,a,2020-01-01\nbob,a,2020-01-02\n"})
-    status, out, err = harness("init", "once.csv")
-    assert (status, "written to once.toml" in out, "next" in out) == (1, True, False)
-    assert err.startswith("no run can start with this config: ")
 
 
 # --quiet, --verbose and the log.
@@ -323,31 +300,8 @@ def test_verbose_says_what_each_step_did(harness: Cli, at_once: None) -> None:
     for expected in (OF_TWO, AGAIN):
         status, out, err = harness("run", "two.toml", "--out", "run", "-v", cached)
         assert (status, lines(err)) == (0, [*expected, "wrote the run folder, T"])
-        assert "pairs  MAP@2" in out
-
-
-SAYS = {
-    f"validate {TRUE}": ["lists.csv: checked 3 rows, T"],
-    f"score {TRUE}": ["lists.csv: checked 3 rows, T", "scored 3 users under 3 metrics, T"],
-    f"explain {TRUE} --user ann": ["lists.csv: checked 3 rows, T"],
-    "submit exam.toml --model popular --out lists-2.csv": [
-        *OF_TWO[:2],
-        "popular: lists for 3 users, T",
-        "lists-2.csv: checked 3 rows, T",
-    ],
-    "split exam.toml --out files": [*OF_TWO[:2], "sample_submission.csv: checked 3 rows, T"],
-    "compare one": ["read the scores of 1 run, 3 users, T", "compared 1 pair, T"],
-    "tune tuned.toml --search grid --force": [
-        "read 9 events, T",
-        "inner evaluation set: 2 users, 2 candidates, T",
-        "popular: 2 trials, T",  # with a window of 1 day and of 2
-    ],
-}
-
-
-@pytest.mark.parametrize("command", SAYS)
-def test_other_commands_say_what_they_did(harness: Cli, command: str) -> None:
-    assert lines(harness(*command.split(), "--verbose")[2]) == SAYS[command]
+        for words in ("pairs  MAP@2", "p (Holm)", "time ", "leaderboards  ", "users  3 active"):
+            assert words in out
 
 
 TABLES = ["run exam.toml", "run exam.toml --format json", "compare one", "leaderboard ."]

@@ -2,33 +2,29 @@
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 import small
-from conftest import Cli, exactly, is_refused, refusal, tells
+from conftest import Cli, is_refused, refusal, tells
 from pydantic import ValidationError
 from small import POPULAR
 
 import harness
 from harness.comparison.compare import compare
 from harness.comparison.leaderboard import leaderboard
-from harness.core import table
 from harness.core.errors import UsageError
 from harness.evaluation.run import run
 from harness.results.record import RunRecord, fault_of
 from harness.results.run import read
-from harness.stats.shakeup import RankFlip, ShakeUp
 
 LOG = small.LOG + "cid,e,2020-01-06\ndee,b,2020-01-06\ncid,e,2020-01-08\ndee,e,2020-01-08\n"
 USERS = "user,town\nann,ash\nbob,elm\ncid,ash\n"
 MINE = "def misses(hits, n_relevant, k):\n    return 1 - hits.any()\n\nmisses.better = 'lower'\n"
 RANDOM = small.RANDOM | {"repeats": 3}
 LAST = POPULAR | {"name": "last", "params": {"window_days": 2}}
-SAME = [POPULAR | {"name": name} for name in ("first", "second")]
 RULES = {"baseline": "last", "correction": "bh", "resamples": 500, "public_shares": [0.5]}
 METRICS = ["MAP@3", "Recall@3"]
 
@@ -69,25 +65,6 @@ def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def document(folder: Path) -> Any:
     return json.loads((folder / "result.json").read_text())
-
-
-def test_a_run_reads_back_and_compares_as_it_was(runs: Path) -> None:
-    folder = runs / "runs/all"
-    result, written = read(folder), document(folder)
-    assert table.document(result.record) == written
-    for model in written["models"]:
-        scores = result.scores[model["name"]]
-        means = {name: scores.of_users(metric).mean() for name, metric in result.metrics.items()}
-        assert means == exactly({name: each["mean"] for name, each in model["metrics"].items()})
-    assert result.scores["random"].repeats == 3
-    assert result.user_ids.to_list() == result.users["user"].to_list()
-    assert result.environment["written"].endswith("+00:00")
-    compared = harness.compare(folder).to_dict()
-    assert compared["comparison"] == written["comparison"]
-    means = {m["name"]: m["metrics"]["MAP@3"] for m in written["models"]}
-    assert {m["name"]: m["metrics"]["MAP@3"] for m in compared["models"]} == means
-    alone = document(runs / "runs/last")
-    assert (alone["comparison"], alone["shake_up"]) == (None, [])
 
 
 def test_several_runs_are_compared_as_one_run_of_all_models(runs: Path) -> None:
@@ -203,18 +180,6 @@ def test_a_gate_needs_no_scores_for_the_first_metric(runs: Path, tmp_path: Path)
 # The commands on runs.
 
 
-def test_the_option_for_pairs_is_named_below_the_verdicts_but_by_quiet(
-    runs: Path, cli: Cli
-) -> None:
-    command = "compare", str(runs / "runs/all"), "--all-pairs"
-    hint = "more  add --pairs to print all differences with their intervals\n"
-    assert [cli(command, more)[1].endswith(hint) for more in ((), ("-q",), ("--pairs",))] == [
-        True,
-        False,
-        False,
-    ]
-
-
 def test_the_command_check(runs: Path, cli: Cli) -> None:
     folder = str(runs / "runs/one")
     tells(cli("check", folder, "--at-least", "MAP@3 of popular >= 0"), 0, "PASSED  1 condition\n")
@@ -223,31 +188,6 @@ def test_the_command_check(runs: Path, cli: Cli) -> None:
     holds = [condition["holds"] for condition in json.loads(out)["conditions"]]
     assert (status, json.loads(out)["passed"], holds) == (1, False, [False, True])
     is_refused(cli("check", folder), "no condition; add --at-least")
-
-
-def test_a_public_leaderboard_of_few_users_is_in_no_table(tmp_path: Path) -> None:
-    result = run(small.config(tmp_path, models=SAME))
-    for public, shown in ((29, False), (30, True)):
-        flips = (RankFlip("first", "second", 0.5, 0.1),)
-        shaken = ShakeUp("MAP@2", public / 100, public, 100, 10_000, 42, 0.25, flips)
-        record = result.record.model_copy(update={"shake_up": (shaken,)})
-        sheets = replace(result, record=record).sheets(verbose=True)
-        text = "\n".join(map(table.plain, sheets))
-        for words in (f"rank flips at {public} %", "50 %, tied in 10 %", "leader differ"):
-            assert (words in text) == shown
-        assert f"leaderboards  {public} % public ({public} of 100 users): " in text
-        assert ("not shown, too few users (under 30)" in text) != shown
-
-
-def test_times_pairs_and_leaderboards_follow_with_verbose(here: Path, cli: Cli) -> None:
-    small.write(here, {"log.csv": small.LOG, "shop.toml": small.toml(models=SAME)})
-    short, long = (cli("run", "shop.toml", "--out", "one two", more)[1] for more in ([], ["-v"]))
-    for words in ("pairs  MAP@2", "p (Holm)", "time ", "leaderboards  ", "users  3 active"):
-        assert (words in short, words in long) == (False, True)
-    assert short.startswith("BEST  first")
-    assert "      tied with second\n" in short
-    steps = "next  harness report 'one two'\n      harness compare 'one two'\n"
-    assert short.endswith(f"written to one two/\n{steps}")
 
 
 # The commands on submissions.
@@ -289,9 +229,3 @@ def test_the_command_ranks_and_leaves_out_what_cannot_be_scored(folder: Path, cl
     status, out, _ = cli(files, "faulty.csv", "--format", "csv")
     rank, error = pl.read_csv(out.encode()).filter(submission="faulty")["rank", "error"].row(0)
     assert (status, rank, "SUB203" in error) == (1, None, True)
-
-
-def test_where_the_private_board_has_a_single_user_all_are_ranked(folder: Path, cli: Cli) -> None:
-    text = SOLUTION.replace("b,Private", "b,Public").replace("d,Private", "d,Ignored")
-    small.write(folder, {"solution.csv": text})
-    tells(cli("leaderboard", "good.csv", "half.csv", AGAINST), 0, "all  3 users", "public rank")

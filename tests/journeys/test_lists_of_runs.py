@@ -30,16 +30,6 @@ class Counted(Popular):
         with Path(__file__).with_name("learnt").open("a") as file:
             file.write("x")
         return super().fit(train)
-
-class Known(Popular):
-    def __init__(self, known):
-        super().__init__()
-        self.known = known
-
-    def recommend(self, users, k, draws, exclude=None):
-        lists = super().recommend(users, k, draws, exclude)
-        lists[self.known :] = -1
-        return lists
 """
 COUNTED = {"name": "counted", "use": "learns:Counted"}
 MODELS = COUNTED, {**RANDOM, "repeats": 2}, {"name": "file", "lists": "lists.csv"}
@@ -233,13 +223,3 @@ def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:
     )
     with refusal(UsageError, words):
         submit_run(tmp_path / "run", "file", tmp_path / "own.csv")
-
-
-def test_lists_that_are_mostly_empty_are_noted(tmp_path: Path) -> None:
-    small.write(tmp_path, {"learns.py": LEARNS})
-    models = [{"name": f"{n}", "use": "learns:Known", "params": {"known": n}} for n in range(3)]
-    result = run(small.config(tmp_path, models=models, compare={"resamples": 100}))
-    assert [note for note in result.notes if "empty" in note] == [
-        'model "0": 3 of its 3 lists are empty and score 0',
-        'model "1": 2 of its 3 lists are empty and score 0',
-    ]

@@ -15,12 +15,9 @@ import small
 from conftest import exactly, refusal
 from small import POPULAR, RANDOM
 
-from harness import config as config_
-from harness.comparison.explain import explain
 from harness.core.errors import UsageError
 from harness.evaluation.run import run
 from harness.results.run import Run
-from harness.results.run import read as read_run
 
 MODELS = """
 import numpy as np
@@ -101,39 +98,12 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
     assert columns == ["user", "model", "repeat", *(m for m in EXPECTED if m not in of_lists)]
 
 
-def test_chance_is_known_for_accuracy_and_not_beyond(result: Run) -> None:
-    # the one true item is at either rank with 1/4
-    chance = {name: facts.mean for name, facts in result.record.chance.items()}
-    assert chance == exactly({"RPrecision": 1 / 4, "pFound": 1.85 / 4})
-    (note,) = (note for note in result.notes if "there is no exact chance value for" in note)
-    assert "Novelty@2" in note
-    assert "Gini@2" in note
-    assert result.models[0].vs_random is not None
-
-
 def test_metrics_of_all_lists_alone(tmp_path: Path) -> None:
     """The lowest Gini stands first, and no user has a value."""
     result = evaluate_models(tmp_path, ["Gini@2", "Coverage@2"], [POPULAR, SPREAD])
     assert [model.name for model in result.models] == ["spread", "popular"]
     assert result.per_user().shape == (2 * 3, 0)
     assert "Gini@2" in repr(result)
-
-
-def test_a_metric_of_ones_own_is_found_again_in_another_folder(
-    result: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert result.per_user().loc["popular"]["own:counts@2"].to_list() == [121, 120, 121]
-    result.write(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    again = run(config_.read(Path("config.toml")))
-    first, second = (
-        [list(m.metrics.values()) for m in evaluated.models] for evaluated in (again, result)
-    )
-    assert first == second
-    early = read_run(Path()).metrics[EARLY]
-    submitted = small.lists_of(Path(), "popular", metrics=(early,))
-    explained = [explain(submitted, user, 1, early).metrics[str(early)] for user in (0, 1)]
-    assert explained == [1 / 2, 0]
 
 
 def test_diversity_needs_a_table_of_items(tmp_path: Path) -> None:

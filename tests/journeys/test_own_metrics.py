@@ -52,13 +52,6 @@ def test_a_run_of_a_folders_config_has_the_same_names(harness: Cli, here: Path) 
     assert str(here) not in compared[1]
 
 
-def test_two_files_whose_metrics_would_have_one_name_are_refused(harness: Cli, here: Path) -> None:
-    rules = {"metrics": ["own:early@2", "more/own.py:early@2"]}
-    text = small.toml(evaluation=rules)
-    small.write(here, {"more/own.py": LATE, "alike.toml": text})
-    is_refused(harness("run", "alike.toml"), "are both called own:early@2; rename a file or a")
-
-
 def test_functions_of_two_files_are_not_compared(harness: Cli, here: Path) -> None:
     rules = {"metrics": ["more/own.py:early@2"]}
     small.write(here, {"more/own.py": LATE, "three.toml": small.toml(evaluation=rules)})

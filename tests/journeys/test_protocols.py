@@ -70,14 +70,6 @@ def test_scores_of_a_file_are_graded_like_those_of_a_run(
     is_refused(cli(score, "pFound@3"), "found the grade 5", "from 0 to 1")
 
 
-def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli: Cli) -> None:
-    """The grade 5 is no probability, so pFound means nothing; graded NDCG was asked for."""
-    by = ("--model", "popular", "--user", "cid", "--format", "json")
-    done = cli("explain", str(graded / "run"), by)
-    tells(done, 0, f'"{LINEAR}": 0.5')
-    assert "pFound" not in done[1]
-
-
 @pytest.mark.parametrize(
     ("sections", "truth"),
     [
@@ -85,7 +77,6 @@ def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli:
             {"data": {"kind": "event"}, "evaluation": {"hits": ["sale"]}},
             "sale (view counts as history)",
         ),
-        ({"data": {"kind": "event"}}, "sale, view"),
         (
             {"split": {"strategy": "given", "valid": "later.csv"}, "data": {"kind": "event"}},
             "sale (view counts as history)",

@@ -138,10 +138,3 @@ def test_lists_with_other_scores_are_refused(folder: Path, cli: Cli) -> None:
 
 def test_a_metric_of_all_lists_orders_no_users(folder: Path, cli: Cli) -> None:
     is_refused(cli("report", "set", "--users", "9"), "Coverage@2 has one value for all lists")
-
-
-def test_without_users_the_page_says_how_to_get_them(folder: Path, cli: Cli) -> None:
-    tells(cli("report", "shop"), 0)
-    text = (folder / "shop" / "report.html").read_text(encoding="utf-8")
-    assert "<code>harness report RUN --users 600</code>" in text
-    assert "user-data" not in text.partition("<script")[0]
