@@ -130,12 +130,6 @@ def test_texts(harness: Cli, line: str, monkeypatch: pytest.MonkeyPatch) -> None
         is_whole(shown(width), whole, width)
 
 
-def test_the_usage_and_the_groups_of_help(harness: Cli) -> None:
-    assert "explain [OPTIONS] SOURCE [CONFIG]\n" in harness("explain", "--help")[1]
-    options = harness("synth", "--help")[1].split("\n\n")[-2]
-    assert re.findall("--[a-z]+", options) == ["--users", "--items", "--events", "--seed", "--gzip"]
-
-
 def is_whole(shown: str, whole: str, width: int) -> None:
     """Check that no line is wider than a terminal, but for commands, and no word is broken.
 

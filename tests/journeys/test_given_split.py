@@ -7,8 +7,7 @@ import pytest
 import small
 from conftest import refusal
 
-import harness
-from harness.config import Config, SubmissionConfig, parse
+from harness.config import Config, parse
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.evaluation.run import run
 from harness.hosting.split import FoldedSplit, split
@@ -89,14 +88,9 @@ def test_a_file_that_is_not_there_is_told_first(tmp_path: Path) -> None:
 
 
 def test_a_split_of_folds_has_the_notes_of_a_run(tmp_path: Path) -> None:
-    """Ann's b is true in both folds, and bob's a is in the first's train.
-
-    Nobody said what lists look like: they need not be as those of the sample that is written.
-    """
+    """Ann's b is true in both folds, and bob's a is in the first's train."""
     files = {"one_test": "user,item\nbob,a\nann,b\n", "two_test": "user,item\nbob,b\nann,b\n"}
-    files |= {"one_csv": "who,prediction\nann,b\n", "two_csv": "who,prediction\nbob,a b\n"}
-    settings = given(tmp_path, THEIRS, **files)
-    settings = settings.model_copy(update={"submission": SubmissionConfig()})
+    settings = given(tmp_path, **files)
     done, result = split(settings, tmp_path / "out", public_share=0.5), run(settings)
     assert isinstance(done, FoldedSplit)
     assert done.notes == result.notes[: len(done.notes)]
@@ -104,8 +98,6 @@ def test_a_split_of_folds_has_the_notes_of_a_run(tmp_path: Path) -> None:
     assert overlap == "folds 1 and 2 overlap: 1 of the 2 true items of fold 1 is true in both"
     words = "1 of 2 validation events is a training event too (the same user"
     assert in_train.startswith(words)
-    scored = harness.score(tmp_path / "two.csv", config=tmp_path / "out/fold-2/config.toml")
-    assert scored.metrics["MAP@2"].mean == 1 / 4
 
 
 def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_path: Path) -> None:

@@ -70,6 +70,8 @@ def test_a_file_with_errors_is_not_scored_and_status_is_1(harness: Cli) -> None:
     assert "not scored" in done[2]
     status, out, _ = harness(by, "--format", "json")
     assert (status, json.loads(out)["metrics"], json.loads(out)["evaluation"]) == (1, {}, None)
+    small.write(Path(), {"same.csv": FILES["lists.csv"]})
+    tells(harness("leaderboard", "talking.py", "same.csv", BY_SOLUTION), 1, "not ranked  talking: ")
 
 
 def test_users_of_the_evaluation_set_alone_are_warned_of(tmp_path: Path, at_once: None) -> None:
