@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -173,6 +174,15 @@ def refusal(kind: type[Exception], *words: Words) -> Iterator[pytest.ExceptionIn
         yield caught
     text = str(caught.value)
     assert [word for word in flat(words) if word not in text] == [], text
+
+
+def python(
+    *words: str, folder: Path | None = None, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run Python in a process of its own, which finds the modules that this one does."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | environment
+    line = [sys.executable, *words]
+    return subprocess.run(line, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
 
 
 HOSTILE = (

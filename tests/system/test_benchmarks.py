@@ -1,18 +1,18 @@
 """Every benchmark runs at a tiny size, says what it measured, and judges no bound by it."""
 
 import os
-import subprocess
-import sys
 
-from conftest import ROOT
+import pytest
+from conftest import ROOT, python
 
 BENCHMARKS = ROOT / "benchmarks"
 
 
-def python(*line: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
-    env = variables | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(BENCHMARKS)])} | environment
-    return subprocess.run([sys.executable, *line], env=env, capture_output=True, text=True)
+@pytest.fixture(autouse=True)
+def _of_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    for name in [name for name in os.environ if name.startswith("BENCH_")]:
+        monkeypatch.delenv(name)
 
 
 def test_a_tiny_run_of_all_writes_no_results() -> None:
