@@ -177,7 +177,7 @@ def refusal(kind: type[Exception], *words: Words) -> Iterator[pytest.ExceptionIn
 
 
 def python(
-    *words: str, folder: Path | None = None, **environment: str
+    words: Sequence[str], folder: Path | None = None, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
     """Run Python in a process of its own, which finds the modules that this one does."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | environment

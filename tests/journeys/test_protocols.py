@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import small
-from conftest import Cli, exactly, is_refused, tells
+from conftest import Cli, exactly, tells
 
 from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
@@ -55,19 +55,6 @@ def test_graded_metrics_take_values_as_grades(graded: Path) -> None:
     assert by_user["ann"][EXPONENTIAL] == exactly((1 + 7 * d) / (7 + d + 0.5))
     again, record = rescore(graded / "run"), read(graded / "run").record
     assert [model.metrics for model in again.models] == [model.metrics for model in record.models]
-
-
-def test_scores_of_a_file_are_graded_like_those_of_a_run(
-    graded: Path, cli: Cli, at_once: None
-) -> None:
-    """Also where the second command reads the events from the cache."""
-    config = str(graded / "c.toml")
-    assert cli("submit", config, "--model", "popular", "--out", "s.csv")[0] == 0
-    score = ("score", "s.csv", "--config", config, "--set", "data.cache=true", "--metric")
-    mean = read(graded / "run").table("per_user.parquet", "popular")[LINEAR].mean()
-    for _ in range(2):
-        tells(cli(score, LINEAR, "--format", "csv"), 0, f"metric,{LINEAR},{mean}")
-    is_refused(cli(score, "pFound@3"), "found the grade 5", "from 0 to 1")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def on_processors(n: int, data: Path) -> list[str]:
     line = ["-c", RUN, str(n)]
     for name, sample in (("demo.toml", "hm-sample"), ("demo-ponpare.toml", "ponpare-sample")):
         line += [str(ROOT / "configs" / name), str(data / sample)]
-    texts = python(*line, POLARS_MAX_THREADS=str(n)).stdout.split("\0")[:-1]
+    texts = python(line, POLARS_MAX_THREADS=str(n)).stdout.split("\0")[:-1]
     return [json.dumps(timeless(json.loads(text))) for text in texts]
 
 
@@ -60,7 +60,7 @@ def test_lists_do_not_depend_on_threads() -> None:
     """One thread or four: the same lists, ties and all."""
     tests = os.pathsep.join([str(ROOT / "tests"), *sys.path])
     single, four = (
-        python("-c", LISTS, PYTHONPATH=tests, OMP_NUM_THREADS=n, OPENBLAS_NUM_THREADS=n)
+        python(["-c", LISTS], PYTHONPATH=tests, OMP_NUM_THREADS=n, OPENBLAS_NUM_THREADS=n)
         for n in "14"
     )
     assert [line.count("[") for line in single.stdout.splitlines()] == [301] * 4

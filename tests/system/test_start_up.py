@@ -54,7 +54,7 @@ EXPECTED |= {"rich"}  # of it, how wide letters are
 )
 def test_packages_import_nothing_heavy(packages: str, slow: list[str]) -> None:
     code = f"import {packages}, sys; print({{*{slow}}} & {{*sys.modules}})"
-    assert python("-c", code).stdout == "set()\n"
+    assert python(["-c", code]).stdout == "set()\n"
 
 
 IMPORTS = f"""
@@ -89,13 +89,13 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, size in DATASETS["ml-100k"].files.items():
         with (folder / "films" / name).open("wb") as file:
             file.truncate(size)
-    python("-c", IMPORTS, "run", "shop.toml", "--out", "run", folder=folder)
+    python(["-c", IMPORTS, "run", "shop.toml", "--out", "run"], folder=folder)
     return folder
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_each_command_imports(command: str, shop: Path) -> None:
-    done = python("-c", IMPORTS, *command.split(), folder=shop)
+    done = python(["-c", IMPORTS, *command.split()], folder=shop)
     assert done.returncode < 2, done.stderr  # 1: the lists have errors
     assert done.stdout
     names = {name for name in done.stderr.splitlines()[-1].split() if not name.startswith("_")}
@@ -105,7 +105,7 @@ def test_what_each_command_imports(command: str, shop: Path) -> None:
 def test_every_process_hashes_ids_otherwise() -> None:
     code = "import polars as pl; from harness.core.ids import hashes_of;"
     code += "print(pl.DataFrame({'id': ['ann']}).select(hashes_of(pl.col('id'))[0]).item())"
-    first, other = python("-c", code).stdout, python("-c", code).stdout
+    first, other = python(["-c", code]).stdout, python(["-c", code]).stdout
     assert "" != first != other
 
 
@@ -118,7 +118,7 @@ def without(module: str, folder: Path, *words: str) -> "subprocess.CompletedProc
         shutil.copytree(ROOT / package, folder / package, copy_function=os.symlink)
     (gone,) = folder.glob(f"{module}.*.so")
     gone.unlink()
-    return python(*words, folder=folder, PYTHONPATH=str(folder), PYTHONSAFEPATH="1")
+    return python(words, folder=folder, PYTHONPATH=str(folder), PYTHONSAFEPATH="1")
 
 
 def message(path: Path) -> str:

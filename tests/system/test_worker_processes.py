@@ -185,7 +185,7 @@ def test_a_process_begins_after_what_was_written_before_and_before_its_first_imp
     code = "import time; now = time.time_ns(); from harness.core.sources import _Clock;"
     for _ in range(5):
         before = time.time_ns()
-        start, now = map(int, python("-c", f"{code} print(_Clock.start, now)").stdout.split())
+        start, now = map(int, python(["-c", f"{code} print(_Clock.start, now)"]).stdout.split())
         assert before <= start <= now
 
 
@@ -194,5 +194,5 @@ def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     script = "import harness\nrun = harness.run('shop.toml', jobs=2)\nprint(run.models[1].name)"
     small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN, "script.py": script})
     small.write(tmp_path, {"shop.toml": small.toml(models=models)})
-    done = python("script.py", folder=tmp_path)
+    done = python(["script.py"], folder=tmp_path)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "last\n")

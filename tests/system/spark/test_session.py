@@ -46,7 +46,7 @@ def no_session(installed: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def opened_anew(master: str, then: str, **environment: str) -> Any:
     """Open a session in a process of its own, as one keeps its Java."""
     code = f"from harness.spark.session import session\nwith session('{master}') as opened: {then}"
-    return python("-c", code, **environment)
+    return python(["-c", code], **environment)
 
 
 @pytest.mark.parametrize("java", [False, True])
