@@ -103,8 +103,10 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 def harness(made: Path, here: Path, cli: Cli) -> Cli:
-    """Return what runs a command in a copy of that folder."""
+    """Return what runs a command in a copy of that folder, whose runs are of the copy's data."""
     shutil.copytree(made, here, dirs_exist_ok=True)
+    for config in here.rglob("config.toml"):
+        config.write_text(config.read_text().replace(str(made), str(here)))
     return cli
 
 

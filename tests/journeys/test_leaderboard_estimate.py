@@ -46,8 +46,7 @@ EVERYONE = {"users": "all", "require_hit": False}
 def ran(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: Any) -> Run:
     small.write(folder, {"plugged.py": PLUGGED})
     asked = {"metrics": ["MAP@2"]} | sections.pop("evaluation", {})
-    sections |= {"compare": {"resamples": 100}, "evaluation": asked}
-    return run(small.config(folder, models=models, log=log, **sections))
+    return run(small.config(folder, models=models, log=log, evaluation=asked, **sections))
 
 
 def estimates(result: Run) -> dict[str, Any]:

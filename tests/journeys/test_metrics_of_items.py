@@ -45,7 +45,7 @@ def evaluate_models(folder: Path, metrics: list[str], models: list[Any]) -> Run:
     files = {"items.csv": ITEMS, "models.py": MODELS, "own.py": OWN, "lib/shop.py": OWN}
     small.write(folder, files)
     sections: dict[str, Any] = {"evaluation": {"metrics": metrics}, "data": {"items": "items.csv"}}
-    return run(small.config(folder, models=models, **sections, compare={"resamples": 100}))
+    return run(small.config(folder, models=models, **sections))
 
 
 A, B = log2(3), log2(3 / 2)

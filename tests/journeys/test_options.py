@@ -20,7 +20,6 @@ from harness.cli.forms import CONFIG, FILE, FORMS, LOCAL, RUN, SPARK, name_of
 from harness.comparison.compare import PairOptions, RunOptions
 from harness.comparison.leaderboard import FolderOptions
 from harness.comparison.submissions import RankOptions
-from harness.data.datasets import known
 from harness.evaluation.run import run
 from harness.scoring.options import flag_of
 
@@ -218,11 +217,7 @@ Done = tuple[int, str, str, dict[str, bytes]]
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = small.write(tmp_path_factory.mktemp("made"), FILES)
     run(config_.read(folder / "two.toml")).write(folder / "one")
-    for name, size in known("ml-100k").files.items():
-        path = folder / "data" / "ml-100k" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.truncate(size)
+    small.films(folder / "data" / "ml-100k")
     return folder
 
 

@@ -11,7 +11,6 @@ from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
 from harness.results.run import read
 
-QUICK = {"resamples": 100}
 LOG = """user,item,time,stars
 ann,a,2020-01-01,1
 ann,b,2020-01-01,5
@@ -37,7 +36,6 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = small.toml(
         data={"value": "stars"},
         evaluation={"metrics": [LINEAR, EXPONENTIAL, "NDCG@3"], "k": 3},
-        compare=QUICK,
     )
     small.write(folder, {"log.csv": LOG, "c.toml": text})
     run(folder / "c.toml").write(folder / "run")
@@ -74,7 +72,7 @@ def test_graded_metrics_take_values_as_grades(graded: Path) -> None:
 def test_event_types_that_are_truth_are_named_wherever_a_run_is_shown(
     cli: Cli, here: Path, no_charts: None, sections: dict[str, Any], truth: str
 ) -> None:
-    text = small.toml(**{"compare": QUICK} | sections)
+    text = small.toml(**sections)
     small.write(here, {"log.csv": small.MANY, "later.csv": small.LATER, "c.toml": text})
     words = f" candidates · truth: {truth} · k = 2 · " if truth else " candidates · k = "
     for form in ("table", "markdown"):

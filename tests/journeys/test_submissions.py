@@ -26,7 +26,7 @@ FILES = {
     "solution.csv": (
         "user,items,Usage\nann,a b,Public\nbob,d,Private\ncid,a,Private\ndee,c,Ignored\n"
     ),
-    "exam.toml": small.toml(POPULAR, RANDOM | {"repeats": 3}, compare={"resamples": 100}),
+    "exam.toml": small.toml(POPULAR, RANDOM | {"repeats": 3}),
 }
 RUNS = {"run": "exam.toml"}
 BY_SOLUTION = ("lists.csv", "--solution", "solution.csv")

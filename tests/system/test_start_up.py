@@ -10,8 +10,6 @@ import pytest
 import small
 from conftest import ROOT, python
 
-from harness.data.datasets import DATASETS
-
 HEAVY = ["matplotlib", "numpy", "narwhals", "optuna", "pandas", "polars", "scipy", "sklearn"]
 PLOTS = "PIL cycler dateutil fontTools kiwisolver matplotlib mpl_toolkits pyparsing"
 MATRICES = "numpy polars scipy scipy.sparse"
@@ -81,14 +79,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lists.csv": "user,items\nann,a b\nbob,b\n",
         "truth.csv": "user,items\nann,b\nbob,b\n",
         "log.csv": small.MANY,
-        "shop.toml": small.toml(models=models, compare={"resamples": 100}),
+        "shop.toml": small.toml(models=models),
         "tuned.toml": small.toml(small.POPULAR, tuned, tune={"split": last}),
     }
     folder = small.write(tmp_path_factory.mktemp("shop"), files)
-    (folder / "films").mkdir()
-    for name, size in DATASETS["ml-100k"].files.items():
-        with (folder / "films" / name).open("wb") as file:
-            file.truncate(size)
+    small.films(folder / "films")
     python(["-c", IMPORTS, "run", "shop.toml", "--out", "run"], folder=folder)
     return folder
 

@@ -21,7 +21,6 @@ from harness.spark.population import SparkParts
 from spark.conftest import NOISE
 
 pytestmark = NOISE
-QUICK = {"resamples": 300}
 COUNTS = """
 import numpy as np
 from harness.models.sums import FromSums
@@ -40,14 +39,14 @@ class Rarest(OneOrder, FromSums):
     "name", ["every metric", "slices", "grades", "k-core", "users the same way"]
 )
 def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name: str) -> None:
-    settings = small.many(tmp_path, **{"compare": QUICK} | CONFIGS[name])
+    settings = small.many(tmp_path, **CONFIGS[name])
     result = run(settings, tmp_path / "run", buckets=3)
     assert timeless(result.to_dict()) == timeless(run_locally(settings).to_dict())
 
 
 def test_the_folder_holds_what_other_commands_read(spark: Any, tmp_path: Path) -> None:
     settings, there, here = (
-        small.many(tmp_path, compare=QUICK),
+        small.many(tmp_path),
         tmp_path / "there",
         tmp_path / "here",
     )
