@@ -165,17 +165,6 @@ def test_a_closed_folder_is_a_message(harness: Cli, mode: int, line: str, words:
 THERE = ["--config", "there.toml", "--set", "data.path=there"]
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [("validate lists.csv", "0 errors"), ("explain lists.csv --user ann", "1  b     hit")],
-)
-def test_keys_are_overridden(harness: Cli, line: str, words: str) -> None:
-    Path("lists.csv").write_text("user,item\nann,b;a\nbob,a;b\n")
-    command = line.split()
-    tells(harness(command, THERE, "--set", "submission.separator=;"), 0, words)
-    is_refused(harness(command, THERE, "--separator", ";"), "--set 'submission.separator=\";\"'")
-
-
 def test_a_fault_is_attributed_to_what_was_typed_too(harness: Cli) -> None:
     words = "there.toml with --set split.n=-1: [split] n: found -1"
     is_refused(harness("run", "there.toml", "--set", "split.n=-1"), words)

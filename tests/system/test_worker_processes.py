@@ -147,26 +147,6 @@ def test_a_worker_that_finds_other_data_is_not_used(
     ]
 
 
-WRITES = """
-class Writes(Meets):
-    def fit_steps(self, train):
-        Path(__file__).write_text(Path(__file__).read_text() + "# edited")
-        yield from super().fit_steps(train)
-"""
-
-
-def test_a_worker_that_finds_other_code_is_not_used(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The class is edited when the first process has imported it, before a worker does."""
-    models = own(tmp_path, "Writes", "first"), own(tmp_path, "Meets", "last")
-    small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN + WRITES})
-    run(small.config_of(tmp_path, models=models, data={"cache": True}), jobs=2)
-    assert caplog.messages[0].startswith(
-        "a worker process has other code: own.py may have changed since its import; this "
-    )
-
-
 def test_code_that_is_written_while_a_worker_runs_and_before_its_import_is_used(
     module: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import small
 from conftest import Cli, refusal, tells
+from reader import follow
 from small import CONFIGS, LOG, POPULAR, timeless
 
 from harness.comparison.compare import compare
@@ -166,3 +167,9 @@ def test_folds_are_refused_with_what_names_one(
     with refusal(UsageError, "config: [split] ", message) as caught:
         run(small.config(tmp_path, **sections), tmp_path / "run")
     assert str(caught.value).endswith(message)
+
+
+def test_the_page_on_spark_works_as_written(
+    spark: Any, here: Path, cli: Cli, capfd: pytest.CaptureFixture[str]
+) -> None:
+    follow("docs/how-to/spark.md", here, cli, capfd)
