@@ -85,16 +85,6 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
     )
 
 
-def test_users_who_need_more_memory_than_there_is_are_refused(
-    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """There is 1 kB left, and a user needs 400 bytes and more."""
-    monkeypatch.setattr(memory, "BASE", 2 * 10**9 - 1_000)
-    settings = small.config(tmp_path, evaluation={"metrics": ["MAP@2"]})
-    with refusal(UsageError, "3 evaluated users with 1 list each, ", " allows 2 GB. "):
-        run(settings, memory="2GB")
-
-
 def test_a_log_that_needs_more_than_is_free_runs_in_buckets_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
