@@ -49,10 +49,6 @@ FILES = {
 RUNS = {"one": "two.toml"}
 
 
-def options(command: str) -> set[str]:
-    return {text for param in COMMANDS[command].params for text in param.opts}
-
-
 def runs() -> list[str]:
     return sorted(path.name for path in Path("runs").glob("*"))
 

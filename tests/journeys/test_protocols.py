@@ -25,7 +25,6 @@ bob,c,2020-01-08,4
 cid,a,2020-01-08,5
 """
 """The last day is held out. z is no candidate: nobody had it before."""
-LATER = {"strategy": "given", "valid": "later.csv"}
 LINEAR, EXPONENTIAL = "NDCG(gain=linear)@3", "NDCG(gain=exponential)@3"
 
 
