@@ -84,7 +84,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     folder = small.write(tmp_path_factory.mktemp("shop"), files)
     small.films(folder / "films")
-    python(["-c", IMPORTS, "run", "shop.toml", "--out", "run"], folder=folder)
+    line = ["-c", IMPORTS, "run", "shop.toml", "--out", "run"]
+    python(line, folder=folder, HARNESS_CACHE_DIR=str(folder))
     return folder
 
 
