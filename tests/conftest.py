@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -102,8 +103,10 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 def harness(made: Path, here: Path, cli: Cli) -> Cli:
-    """Return what runs a command in a copy of that folder."""
+    """Return what runs a command in a copy of that folder, whose runs are of the copy's data."""
     shutil.copytree(made, here, dirs_exist_ok=True)
+    for config in here.rglob("config.toml"):
+        config.write_text(config.read_text().replace(str(made), str(here)))
     return cli
 
 
@@ -173,6 +176,15 @@ def refusal(kind: type[Exception], *words: Words) -> Iterator[pytest.ExceptionIn
         yield caught
     text = str(caught.value)
     assert [word for word in flat(words) if word not in text] == [], text
+
+
+def python(
+    words: Sequence[str], folder: Path | None = None, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run Python in a process of its own, which finds the modules that this one does."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | environment
+    line = [sys.executable, *words]
+    return subprocess.run(line, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
 
 
 HOSTILE = (

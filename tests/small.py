@@ -1,5 +1,6 @@
 """What most tests of runs and commands begin with: a small log, and a config on it."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from harness.core.exact_sum import of_parts
 from harness.core.progress import Observer
 from harness.data import buckets as buckets_
 from harness.data.buckets import prepared
+from harness.data.datasets import DATASETS
 from harness.evaluation import memory
 from harness.evaluation.parts import EvaluatedParts, evaluate_parts
 from harness.evaluation.rescore import task_of
@@ -205,6 +207,14 @@ def write(folder: Path, files: dict[str, str]) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return folder
+
+
+def films(folder: Path) -> None:
+    """Make a folder, and in it files of the names and sizes of ml-100k."""
+    folder.mkdir(parents=True)
+    for name, size in DATASETS["ml-100k"].files.items():
+        (folder / name).touch()
+        os.truncate(folder / name, size)
 
 
 def put(document: Any, path: str, value: Any) -> Any:

@@ -181,14 +181,16 @@ def int32(*numbers: int) -> Any:
     return np.array(numbers, np.int32)
 
 
-UNENDED = padded(b"ann,a b"), 7, 44, 10, 1, int32(0, 1), PLACES, PLACES.copy(), int32(0), Tally()
+UNENDED = padded(b"ann,a b")
 
 
 @pytest.mark.parametrize(
     "call",
     [
         # A line without an end; bytes outside the buffer; lists and lines that do not fit.
-        lambda: _delimited.cut(*UNENDED),
+        lambda: _delimited.cut(
+            UNENDED, 7, 44, 10, 1, int32(0, 1), PLACES, PLACES.copy(), int32(0), Tally()
+        ),
         lambda: _delimited.keys(TEXT, np.array([-1]), np.array([3]), SECRET, KEYS),
         lambda: _delimited.keys(TEXT, np.array([0]), np.array([9]), SECRET, KEYS),
         lambda: submission.mark_repeats(

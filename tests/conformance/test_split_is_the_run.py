@@ -29,10 +29,9 @@ def test_runs_and_lists_score_on_the_files_as_in_the_run(
 
     The files name no files of lists, such as `holes`.
     """
-    more = {"compare": {"resamples": 100} | sections.get("compare", {})}
-    more["more"] = [*sections.get("more", []), {"name": "holes", "lists": "holes.csv"}]
+    more = [*sections.get("more", []), {"name": "holes", "lists": "holes.csv"}]
     small.write(tmp_path, {"holes.csv": HOLES})
-    config, out = small.many(tmp_path, **(sections | more)), tmp_path / "out"
+    config, out = small.many(tmp_path, **(sections | {"more": more})), tmp_path / "out"
     done = harness.split(config, out)
     was, now = harness.run(config), harness.run(out / "config.toml")
     fingerprint = was.evaluation.fingerprint

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import small
 from conftest import refusal
-from small import LATEST_FIRST, MODELS, POPULAR, timeless
+from small import LATEST_FIRST, POPULAR, timeless
 
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.evaluation import memory
@@ -49,21 +49,19 @@ def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptu
         assert timeless(other.to_dict(), "reused") == timeless(result.to_dict(), "reused")
 
 
-def test_no_candidate_is_told_with_all_users(tmp_path: Path, large: None) -> None:
+# What cannot be evaluated in buckets.
+
+NO_ITEMS = {"data": {"items": "things.csv"}, "evaluation": {"candidates": "catalogue"}}
+
+
+def test_an_empty_set_is_told_with_all_users(tmp_path: Path, large: None) -> None:
     small.write(tmp_path, {"things.csv": "item,name\n"})
-    rules = {"candidates": "catalogue", "require_hit": False}
-    settings = small.config(tmp_path, models=MODELS, data={"items": "things.csv"}, evaluation=rules)
     with refusal(EmptyEvaluationSetError, "there are no candidates", "\n", "3  seen in train"):
-        run(settings)
-
-
-def test_a_split_with_an_empty_side_is_told(tmp_path: Path, large: None) -> None:
+        run(small.config(tmp_path, **NO_ITEMS))
     split = {"strategy": "time", "valid_days": 100}
     with refusal(DataError, "the split leaves no train event of 8", "change [split]"):
         run(small.config(tmp_path, split=split))
 
-
-# What cannot be evaluated in buckets.
 
 LATEST = {"name": "latest", "use": "latest:LatestFirst"}
 BLEND = {"name": "both", "use": "baselines.blend:Blend", "of": ["latest", "popular"]}
@@ -75,6 +73,8 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
 ) -> None:
     """A file of lists that is part of an ensemble, too."""
     small.write(tmp_path, {"latest.py": LATEST_FIRST, "mine.csv": LISTS})
+    with refusal(UsageError, 'model "mine"', "harness score"):
+        small.in_parts(small.config(tmp_path, POPULAR, FILE))
     settings = small.config(tmp_path, POPULAR, LATEST, BLEND, FILE, FILL, log="no log")
     with pytest.raises(UsageError) as error:
         run(settings, memory="4GB")
@@ -83,16 +83,6 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
         "from all events at once: latest, both, fill; allow more memory (--memory, in Python "
         "memory=), remove these models, or use models that learn by sums"
     )
-
-
-def test_users_who_need_more_memory_than_there_is_are_refused(
-    tmp_path: Path, large: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """There is 1 kB left, and a user needs 400 bytes and more."""
-    monkeypatch.setattr(memory, "BASE", 2 * 10**9 - 1_000)
-    settings = small.config(tmp_path, evaluation={"metrics": ["MAP@2"]})
-    with refusal(UsageError, "3 evaluated users with 1 list each, ", " allows 2 GB. "):
-        run(settings, memory="2GB")
 
 
 def test_a_log_that_needs_more_than_is_free_runs_in_buckets_by_itself(
@@ -142,10 +132,3 @@ def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path
     small.write(tmp_path, {"people.csv": "user,town\nann,ash\nbob,\n"})
     how(settings)
     assert (tmp_path / "learnt").exists()
-
-
-def test_what_cannot_be_evaluated_in_parts(tmp_path: Path, large: None) -> None:
-    small.write(tmp_path, {"mine.csv": LISTS})
-    settings = small.config(tmp_path, POPULAR, FILE)
-    with refusal(UsageError, 'model "mine"', "harness score"):
-        small.in_parts(settings)

@@ -8,7 +8,6 @@ from io import StringIO
 from itertools import product
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
 import pytest
 import small
@@ -16,8 +15,7 @@ from conftest import COMMAND, Cli
 from rich.cells import cell_len
 
 from harness.core import table
-from harness.core.table import Column, Sheet, print_rich
-from harness.data.datasets import DATASETS
+from harness.core.table import Sheet, print_rich
 
 WIDTHS = 60, 80, 120
 LONG = "popularity over the days before the window, weighted by recency, settings "
@@ -89,10 +87,7 @@ TEXTS = [
 
 @pytest.fixture(autouse=True)
 def films(harness: Cli) -> None:
-    Path("films").mkdir()
-    for name, size in DATASETS["ml-100k"].files.items():
-        with Path("films", name).open("wb") as file:
-            file.truncate(size)
+    small.films(Path("films"))
 
 
 @pytest.mark.parametrize("line", TABLES)
@@ -111,7 +106,6 @@ def test_tables(harness: Cli, line: str, monkeypatch: pytest.MonkeyPatch) -> Non
         with redirect_stdout(StringIO()) as shown:
             print_rich(sheet)
         is_whole(shown.getvalue(), plain(sheet), width)
-        lines_up(shown.getvalue(), sheet)
 
 
 @pytest.mark.parametrize("line", [*TEXTS, *(f"{name} --help" for name in COMMAND.commands)])
@@ -130,12 +124,6 @@ def test_texts(harness: Cli, line: str, monkeypatch: pytest.MonkeyPatch) -> None
         is_whole(shown(width), whole, width)
 
 
-def test_the_usage_and_the_groups_of_help(harness: Cli) -> None:
-    assert "explain [OPTIONS] SOURCE [CONFIG]\n" in harness("explain", "--help")[1]
-    options = harness("synth", "--help")[1].split("\n\n")[-2]
-    assert re.findall("--[a-z]+", options) == ["--users", "--items", "--events", "--seed", "--gzip"]
-
-
 def is_whole(shown: str, whole: str, width: int) -> None:
     """Check that no line is wider than a terminal, but for commands, and no word is broken.
 
@@ -148,27 +136,3 @@ def is_whole(shown: str, whole: str, width: int) -> None:
     parts = re.sub(hint, "", " ".join(shown.split())).split()
     parts = [word for word in parts if word == "…" or "…" not in word]  # else a name that is cut
     assert [part for part in parts if part not in words and part not in long] == []
-
-
-def lines_up(shown: str, sheet: Sheet) -> None:
-    """Check that the columns of a table have all figures, one below the other, and other names."""
-    lines = shown.split("\n\n")[bool(sheet.heading)].split("this terminal")[0].splitlines()
-    places = ["".join(c + "\0" * (cell_len(c) - 1) for c in line) for line in lines]
-    longest = max(map(len, places))
-    blank = zip(*(line.ljust(longest) for line in places), strict=True)
-    gaps = "".join(" " if {*column} == {" "} else "x" for column in blank)
-    columns = iter(zip(sheet.columns, zip(*sheet.rows, strict=True), strict=True))
-    for part in re.finditer(r"x(?: ?x)*", gaps):
-        cells = [line[slice(*part.span())].replace("\0", "").strip() for line in places]
-        filled = list(filter(None, cells))
-        assert any(shows(column, list(filter(None, row)), filled) for column, row in columns), cells
-
-
-def shows(column: Column[Any], cells: list[str], shown: list[str]) -> bool:
-    """Return whether a column of a terminal is that of a table."""
-    if not cells or column.kind == "words":
-        return "".join(shown).replace(" ", "") == "".join([column.title, *cells]).replace(" ", "")
-    if column.kind != "name":
-        return shown[-len(cells) :] == cells
-    names = {*zip(cells, shown[-len(cells) :], strict=True)}
-    return len(names) == len({*cells}) == len({name for _, name in names})

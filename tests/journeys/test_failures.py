@@ -184,7 +184,6 @@ LATER = 'model "Later" raised in fit: ZeroDiv'
     ("models", "sections", "starts"),
     [
         (["Fit"], {}, [FIT]),
-        (["Later"], {"split": FOLDS}, [f"fold 3 of 3: {LATER}"]),
         (["Fit", "Recommend"], {}, [ALL, FIT, 'model "Recommend" raised in recommend']),
         (
             ["Fit", "Later"],

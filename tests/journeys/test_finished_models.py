@@ -1,6 +1,5 @@
 """The same command again: what is finished is not asked again, while all is the same."""
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -148,31 +147,3 @@ def test_some_models_alone(tmp_path: Path) -> None:
     assert sorted(m.name for m in result.models) == ["both", "mine", "popular"]
     assert [m["name"] for m in result.config["models"]] == ["mine", "popular", "both"]
     assert reused(run(settings)) == ["both", "mine", "popular", "random"]
-
-
-MINE = """
-from pathlib import Path
-from baselines.popular import Popular
-
-class Mine(Popular):
-    def fit_steps(self, train):
-        {}
-        yield from super().fit_steps(train)
-"""
-EDITS = 'Path(__file__).write_text(Path(__file__).read_text() + "# edited")'
-WHILE = "was changed or removed while it was in use"
-LOSES = 'Path(__file__).with_name("log.csv").unlink()'
-
-
-@pytest.mark.parametrize(
-    ("code", "why"),
-    [(EDITS, f"mine.py {WHILE}"), (LOSES, f"{{folder}}/log.csv {WHILE}")],
-)
-def test_what_is_not_certain_is_not_kept_and_that_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, code: str, why: str
-) -> None:
-    small.write(tmp_path, {"mine.py": MINE.format(code)})
-    caplog.set_level(logging.INFO, "harness.evaluation.run")
-    assert reused(run(config(tmp_path, {"name": "mine", "use": "mine:Mine"}))) == []
-    message = "not kept for later runs, so the same command evaluates it again: mine"
-    assert caplog.messages == [f"{message} ({why.format(folder=tmp_path)})"]

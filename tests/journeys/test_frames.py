@@ -5,7 +5,6 @@ import runpy
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pandas as pd
 import polars as pl
 import pytest
 import small
@@ -105,15 +104,6 @@ def test_what_is_held_out_may_be_frames() -> None:
         keywords["split"] = {"strategy": "given", "valid": valid}
         result = harness.run(events=events, models={"popular": POPULAR}, **keywords)
         assert result.per_user("popular")["MAP@2"].to_list() == expected
-
-
-def test_tables_of_users_and_items_may_be_frames() -> None:
-    """Candidates are b and d, by the table of items: bob finds d at the second place."""
-    rules: dict[str, Any] = {"evaluation": {"k": 2, "candidates": "catalogue"}}
-    rules |= {"compare": {"slices": ["town"]}, "items": pd.DataFrame({"item": ["b", "d"]})}
-    users = pl.DataFrame({"user": ["ann", "bob"], "town": ["x", "y"]})
-    result = run(users=users, **rules)
-    assert result.per_user("popular")["MAP@2"].to_dict() == {"ann": 1, "bob": 0.5}
 
 
 def test_nothing_of_frames_or_objects_is_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,8 +46,7 @@ EVERYONE = {"users": "all", "require_hit": False}
 def ran(folder: Path, *models: dict[str, Any], log: str = LOG, **sections: Any) -> Run:
     small.write(folder, {"plugged.py": PLUGGED})
     asked = {"metrics": ["MAP@2"]} | sections.pop("evaluation", {})
-    sections |= {"compare": {"resamples": 100}, "evaluation": asked}
-    return run(small.config(folder, models=models, log=log, **sections))
+    return run(small.config(folder, models=models, log=log, evaluation=asked, **sections))
 
 
 def estimates(result: Run) -> dict[str, Any]:
@@ -84,17 +83,6 @@ def test_users_with_true_items_are_averaged_evaluated_or_not(
     assert (figures["examined"], figures["window"]) == (examined, 4 + bool(more))
     shown = "leaderboard estimate  popular: 0.8333 over the 3 users with true items"
     assert (shown in repr(result)) == (estimate == 5 / 6)
-
-
-def test_precomputed_lists_are_looked_up(tmp_path: Path) -> None:
-    """Of 4 users ann has 1/2, bob and nia, who has no list, 0, and new 1."""
-    small.write(tmp_path, {"mates.csv": "user,items\nann,a b\nbob,b\nnew,a\n"})
-    mates = {"name": "mates", "lists": "mates.csv"}
-    result = ran(tmp_path, mates)
-    expected = {"window": 3 / 8, "sample": None, "at_least": False}
-    assert estimates(result)["models"]["mates"] == expected
-    assert not any("lists" in note for note in result.notes)
-    assert ran(tmp_path, mates, evaluation=EVERYONE).models[0].metrics["MAP@2"].mean == 3 / 8
 
 
 @pytest.mark.parametrize(

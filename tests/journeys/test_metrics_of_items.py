@@ -12,15 +12,12 @@ from typing import Any
 import polars as pl
 import pytest
 import small
-from conftest import exactly, refusal
+from conftest import Cli, exactly, is_refused, refusal, tells
 from small import POPULAR, RANDOM
 
-from harness import config as config_
-from harness.comparison.explain import explain
 from harness.core.errors import UsageError
 from harness.evaluation.run import run
 from harness.results.run import Run
-from harness.results.run import read as read_run
 
 MODELS = """
 import numpy as np
@@ -48,7 +45,7 @@ def evaluate_models(folder: Path, metrics: list[str], models: list[Any]) -> Run:
     files = {"items.csv": ITEMS, "models.py": MODELS, "own.py": OWN, "lib/shop.py": OWN}
     small.write(folder, files)
     sections: dict[str, Any] = {"evaluation": {"metrics": metrics}, "data": {"items": "items.csv"}}
-    return run(small.config(folder, models=models, **sections, compare={"resamples": 100}))
+    return run(small.config(folder, models=models, **sections))
 
 
 A, B = log2(3), log2(3 / 2)
@@ -101,16 +98,6 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
     assert columns == ["user", "model", "repeat", *(m for m in EXPECTED if m not in of_lists)]
 
 
-def test_chance_is_known_for_accuracy_and_not_beyond(result: Run) -> None:
-    # the one true item is at either rank with 1/4
-    chance = {name: facts.mean for name, facts in result.record.chance.items()}
-    assert chance == exactly({"RPrecision": 1 / 4, "pFound": 1.85 / 4})
-    (note,) = (note for note in result.notes if "there is no exact chance value for" in note)
-    assert "Novelty@2" in note
-    assert "Gini@2" in note
-    assert result.models[0].vs_random is not None
-
-
 def test_metrics_of_all_lists_alone(tmp_path: Path) -> None:
     """The lowest Gini stands first, and no user has a value."""
     result = evaluate_models(tmp_path, ["Gini@2", "Coverage@2"], [POPULAR, SPREAD])
@@ -119,23 +106,74 @@ def test_metrics_of_all_lists_alone(tmp_path: Path) -> None:
     assert "Gini@2" in repr(result)
 
 
-def test_a_metric_of_ones_own_is_found_again_in_another_folder(
-    result: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert result.per_user().loc["popular"]["own:counts@2"].to_list() == [121, 120, 121]
-    result.write(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    again = run(config_.read(Path("config.toml")))
-    first, second = (
-        [list(m.metrics.values()) for m in evaluated.models] for evaluated in (again, result)
-    )
-    assert first == second
-    early = read_run(Path()).metrics[EARLY]
-    submitted = small.lists_of(Path(), "popular", metrics=(early,))
-    explained = [explain(submitted, user, 1, early).metrics[str(early)] for user in (0, 1)]
-    assert explained == [1 / 2, 0]
-
-
 def test_diversity_needs_a_table_of_items(tmp_path: Path) -> None:
     with refusal(UsageError, "ILD needs a table of item attributes", "[data] items"):
         run(small.config(tmp_path, evaluation={"metrics": ["ILD@2"]}))
+
+
+# A function of your own that is edited between two runs.
+
+
+ONE_PLACE = "def early(hits, n_relevant, k): return hits[:1].sum()\n"
+"""Popular puts b first: one of three users has it."""
+TEN_PLACES = "def early(hits, n_relevant, k): return 2 * hits[:10].sum()\n"
+"""Popular lists b and a: ann has b, cid a, so two of three have a 2."""
+OWN_ALONE = {"metrics": ["own:early@2"]}
+
+
+@pytest.fixture
+def harness(cli: Cli, here: Path) -> Cli:
+    """Return a command in a folder with two runs, between which the function was edited."""
+    rules = {"metrics": ["own:early@2", "MAP@2"]}
+    models = small.POPULAR, {**small.RANDOM, "repeats": 3}
+    text = small.toml(models=models, evaluation=rules)
+    small.write(here, {"log.csv": small.LOG, "own.py": ONE_PLACE, "exam.toml": text})
+    tells(cli("run", "exam.toml", "--out", "one"), 0, "own:early@2 0.3333")
+    small.write(here, {"own.py": TEN_PLACES})
+    tells(cli("run", "exam.toml", "--out", "two"), 0, "own:early@2 1.3333")
+    return cli
+
+
+def test_what_is_scored_again_says_that_the_source_has_changed(harness: Cli, here: Path) -> None:
+    """No figure of the run stands beside it."""
+    message = "own:early@2: its code has changed since this run; the scores here use the new code"
+    for options in ([], ["--metric", "own:early@2"]):
+        tells(harness("score", "one", options), 0, "1.3333", f"note  {message}")
+        assert message not in harness("score", "two", options)[1]
+    assert message not in harness("score", "one", "--metric", "Recall@2")[1]
+    explained = ["--model", "popular", "--user", "cid", "--format", "json"]
+    for folder, notes in (("one", [f"note  {message}"]), ("two", [])):
+        status, out, err = harness("explain", folder, explained)
+        assert (status, err.splitlines()) == (0, notes)
+        (user,) = json.loads(out)["users"]
+        assert user["metrics"]["own:early@2"] == 2
+    tells(harness("submit", "one", "--model", "popular", "--out", "own.csv"), 0, "own.csv")
+
+
+def test_a_run_of_a_folders_config_has_the_same_names(harness: Cli, here: Path) -> None:
+    refused = harness("compare", "one", "two", "--metric", "own:early@2")
+    is_refused(refused, "harness run one/config.toml --out one")
+    tells(harness("run", "one/config.toml", "--out", "one"), 0, "own:early@2 1.3333")
+    compared = harness("compare", "one", "two", "--metric", "own:early@2")
+    tells(compared, 0, "own:early@2")
+    assert str(here) not in compared[1]
+
+
+def test_functions_of_two_files_are_not_compared(harness: Cli, here: Path) -> None:
+    rules = {"metrics": ["more/own.py:early@2"]}
+    small.write(here, {"more/own.py": TEN_PLACES, "three.toml": small.toml(evaluation=rules)})
+    assert harness("run", "three.toml", "--out", "three")[0] == 0
+    refused = harness("compare", "two", "three", "--metric", "own:early@2")
+    is_refused(refused, f"{here}/more/own.py:early@2", f"{here}/own.py:early@2; rename a file")
+
+
+def test_where_no_metric_is_as_it_was_nothing_tells_whose_lists_they_are(
+    harness: Cli, here: Path
+) -> None:
+    small.write(here, {"own.py": ONE_PLACE, "alone.toml": small.toml(evaluation=OWN_ALONE)})
+    assert harness("run", "alone.toml", "--out", "three")[0] == 0
+    submit = "submit", "three", "--model", "popular", "--out", "own.csv"
+    assert harness(submit)[0] == 0
+    small.write(here, {"own.py": TEN_PLACES})
+    words = "three: the source of own:early@2 has changed since this run, so harness cannot check"
+    is_refused(harness(submit), words, "harness run three/config.toml")

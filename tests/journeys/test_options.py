@@ -18,7 +18,6 @@ from small import LOG, POPULAR, RANDOM
 from harness import config as config_
 from harness.cli.forms import CONFIG, FILE, FORMS, LOCAL, RUN, SPARK, name_of
 from harness.comparison.options import FolderOptions, PairOptions, RankOptions, RunOptions
-from harness.data.datasets import known
 from harness.evaluation.run import run
 from harness.scoring.options import flag_of
 
@@ -70,206 +69,99 @@ FILES = {
 }
 
 BY = "--solution truth.csv"
-COLUMNS = {
-    "--user-column": "--user-column item",
-    "--item-column": "--item-column rank",
-    "--rank-column": "--rank-column item",
-    "--score-column": "--score-column rank",
-    "--row-order": "--row-order",
-}
-TRUE_COLUMNS = {
-    "--truth-user-column": "--truth-user-column who",
-    "--truth-item-column": "--truth-item-column what",
-}
 READS = {
-    BY: COLUMNS,
-    "--solution wider.csv": TRUE_COLUMNS,
-    "--solution graded.csv": {"--grade-column": "--grade-column rating"},
+    BY: "--user-column item | --item-column rank | --rank-column item | --score-column rank | "
+    "--row-order",
+    "--solution wider.csv": "--truth-user-column who | --truth-item-column what",
+    "--solution graded.csv": "--grade-column rating",
 }
 """Of every command that reads lists and a solution."""
-KNOWN = {
-    "--sample": "--sample others.csv",
-    "--items": "--items items.csv",
-    "--k": "--k 1",
-    "--separator": "--separator ,",
-}
-SCORED = KNOWN | {"--keep-users-without-items": "--keep-users-without-items"}
-AGAINST = {"--solution": "--solution truth.csv", "--config": "--config two.toml"}
-DRAWS = {
-    "--correction": "--correction bh",
-    "--resamples": "--resamples 200",
-    "--seed": "--seed 7",
-}
+KNOWN = "--sample others.csv | --items items.csv | --k 1 | --separator ,"
+SCORED = f"{KNOWN} | --keep-users-without-items"
+AGAINST = "--solution truth.csv | --config two.toml"
+DRAWS = "--correction bh | --resamples 200 | --seed 7"
 RANKED = {
     "lists.csv other.csv": AGAINST,
-    f"lists.csv other.csv {BY}": SCORED | {"--strict": "--strict"},
-    f"lists.csv other.csv wrong.csv {BY}": {"--force": "--force"},
-    f"spaced.csv other.csv {BY}": {"--ids": "--ids exact"},
-    "lists.csv other.csv --config two.toml": {"--set": "--set evaluation.k=1"},
+    f"lists.csv other.csv {BY}": f"{SCORED} | --strict",
+    f"lists.csv other.csv wrong.csv {BY}": "--force",
+    f"spaced.csv other.csv {BY}": "--ids exact",
+    "lists.csv other.csv --config two.toml": "--set evaluation.k=1",
 }
 """Of both commands that read several files of lists."""
-EXAMPLES: dict[str, dict[str, str]] = {
-    # A line, and what it is compared with: the same with an option.
-    "synth hm --out new --users 20 --items 10 --events 90": {
-        "--out": "--out newer",
-        "--users": "--users 21",
-        "--items": "--items 11",
-        "--events": "--events 91",
-        "--seed": "--seed 1",
-        "--gzip": "--gzip",
-        "--quiet": "--quiet",
-    },
-    "synth hm --out real --users 20 --items 10 --events 90": {"--force": "--force"},
-    "init days.csv": {"--out": "--out new.toml", "--quiet": "--quiet"},
-    "init days.csv --out done.toml": {"--force": "--force"},
-    "init twice.csv": {
-        "--user-column": "--user-column who",
-        "--item-column": "--item-column what",
-        "--time-column": "--time-column when",
-        "--time-format": "--time-format epoch_s",
-        "--separator": "--separator ;",
-        "--encoding": "--encoding latin-1",
-    },
-    "init no-header.csv": {"--header": "--header user,item,time"},
-    "run": {"--config": "--config two.toml"},
-    "run two.toml": {
-        "--out": "--out new",
-        "--set": "--set evaluation.k=1",
-        "--memory": "--memory 1KB",
-        "--master": "--master local[2]",
-        "--remote": "--remote sc://host",
-        "--buckets": "--buckets 2",
-        "--tables": "--tables hdfs://run",
-        "--model": "--model popular",
-        "--jobs": "--jobs 0",
-        "--recommendations": "--no-recommendations",
-        "--quiet": "--quiet",
-        "--verbose": "--verbose",
-        "--format": "--format csv",
-    },
-    "run folds.toml": {"--engine": "--engine spark"},
-    "run fails.toml": {"--fail-fast": "--fail-fast", "--debug": "--debug"},
-    "run kept.toml": {"--fresh": "--fresh"},
-    "tune": {"--config": "--config tuned.toml --trials 1"},
-    "tune tuned.toml --trials 1": {
-        "--model": "--model other",
-        "--trials": "--trials 2",
-        "--search": "--search grid",
-        "--set": "--set evaluation.k=1",
-        "--out": "--out new.toml",
-        "--jobs": "--jobs 0",
-        "--quiet": "--quiet",
-        "--verbose": "--verbose",
-        "--format": "--format csv",
-    },
-    "tune tuned.toml --trials 1 --out done.toml": {"--force": "--force"},
-    "tune again.toml --trials 1 --out new.toml": {"--fresh": "--fresh"},
-    "compare one": {
-        "--model": "--model popular",
-        "--baseline": "--baseline random",
-        "--metric": "--metric Recall@2",
-        **DRAWS,
-        "--public-share": "--public-share 0.5",
-        "--slices": "--slices activity",
-        "--verbose": "--verbose",
-        "--format": "--format csv",
-    },
-    f"compare lists.csv other.csv wrong.csv {BY} --force": {"--pairs": "--pairs"},
-    "compare one --baseline popular": {"--all-pairs": "--all-pairs"},
-    "check one": {"--at-least": "--at-least 'MAP@2 of popular >= 0'"},
-    "check one --at-least 'MAP@2 of popular >= 0'": {"--format": "--format csv"},
-    "leaderboard .": {
-        "--metric": "--metric Recall@2",
-        "--sort": "--sort model",
-        "--model": "--model popular",
-        "--evaluation-set": "--evaluation-set none",
-        "--format": "--format csv",
-    },
+EXAMPLES = {
+    # A line, and what it is compared with: the same with each of these options.
+    "synth hm --out new --users 20 --items 10 --events 90": "--out newer | --users 21 | "
+    "--items 11 | --events 91 | --seed 1 | --gzip | --quiet",
+    "synth hm --out real --users 20 --items 10 --events 90": "--force",
+    "init days.csv": "--out new.toml | --quiet",
+    "init days.csv --out done.toml": "--force",
+    "init twice.csv": "--user-column who | --item-column what | --time-column when | "
+    "--time-format epoch_s | --separator ; | --encoding latin-1",
+    "init no-header.csv": "--header user,item,time",
+    "run": "--config two.toml",
+    "run two.toml": "--out new | --set evaluation.k=1 | --memory 1KB | --master local[2] | "
+    "--remote sc://host | --buckets 2 | --tables hdfs://run | --model popular | --jobs 0 | "
+    "--no-recommendations | --quiet | --verbose | --format csv",
+    "run folds.toml": "--engine spark",
+    "run fails.toml": "--fail-fast | --debug",
+    "run kept.toml": "--fresh",
+    "tune": "--config tuned.toml --trials 1",
+    "tune tuned.toml --trials 1": "--model other | --trials 2 | --search grid | "
+    "--set evaluation.k=1 | --out new.toml | --jobs 0 | --quiet | --verbose | --format csv",
+    "tune tuned.toml --trials 1 --out done.toml": "--force",
+    "tune again.toml --trials 1 --out new.toml": "--fresh",
+    "compare one": f"--model popular | --baseline random | --metric Recall@2 | {DRAWS} | "
+    "--public-share 0.5 | --slices activity | --verbose | --format csv",
+    f"compare lists.csv other.csv wrong.csv {BY} --force": "--pairs",
+    "compare one --baseline popular": "--all-pairs",
+    "check one": "--at-least 'MAP@2 of popular >= 0'",
+    "check one --at-least 'MAP@2 of popular >= 0'": "--format csv",
+    "leaderboard .": "--metric Recall@2 | --sort model | --model popular | "
+    "--evaluation-set none | --format csv",
     f"leaderboard other.csv lists.csv {BY}": DRAWS,
-    **{
-        f"{command} {line}": options
-        for command in ("compare", "leaderboard")
-        for line, options in RANKED.items()
-    },
+    **{f"{name} {line}": RANKED[line] for name in ("compare", "leaderboard") for line in RANKED},
     "score lists.csv": AGAINST,
-    f"score lists.csv {BY}": {
-        **SCORED,
-        "--metric": "--metric MAP@1",
-        "--conventions": "--conventions",
-        "--codabench": "--codabench new",
-        "--evalai": "--evalai new.json",
-        "--verbose": "--verbose",
-        "--format": "--format csv",
-    },
-    f"score other.csv {BY}": {"--strict": "--strict"},
-    f"score wrong.csv {BY}": {"--force": "--force"},
-    f"score spaced.csv {BY}": {"--ids": "--ids exact"},
-    "score wrong.csv folds.toml": {"--set": "--set evaluation.k=1", "--quiet": "--quiet"},
+    f"score lists.csv {BY}": f"{SCORED} | --metric MAP@1 | --conventions | --codabench new | "
+    "--evalai new.json | --verbose | --format csv",
+    f"score other.csv {BY}": "--strict",
+    f"score wrong.csv {BY}": "--force",
+    f"score spaced.csv {BY}": "--ids exact",
+    "score wrong.csv folds.toml": "--set evaluation.k=1 | --quiet",
     "explain lists.csv --user ann": AGAINST,
-    f"explain lists.csv {BY}": {
-        "--user": "--user ann",
-        "--worst": "--worst 1",
-        "--best": "--best 1",
-    },
-    f"explain lists.csv --user ann {BY}": {
-        "--metric": "--metric MAP@1",
-        "--k": "--k 1",
-        "--separator": "--separator ,",
-        "--all": "--all",
-        "--verbose": "--verbose",
-        "--format": "--format csv",
-    },
-    f"explain lists.csv --user zoe {BY}": {
-        "--keep-users-without-items": "--keep-users-without-items"
-    },
-    f"explain spaced.csv --user bob {BY}": {"--ids": "--ids exact"},
-    f"explain nan.csv --user ann {BY}": {"--quiet": "--quiet"},
-    "explain lists.csv two.toml --user ann": {"--set": "--set evaluation.k=1"},
-    "explain one --user ann": {"--model": "--model popular"},
-    "explain one --user ann --model random": {"--repeat": "--repeat 1", "--fold": "--fold 1"},
-    "explain one --model random --model popular": {"--most-different": "--most-different 1"},
-    "report one": {"--out": "--out new.html", "--users": "--users 0", "--quiet": "--quiet"},
-    "report one --out page.html": {"--force": "--force"},
-    "validate lists.csv": {"--config": "--config two.toml", "--solution": "--solution commas.csv"},
-    f"validate lists.csv {BY}": {
-        **KNOWN,
-        "--verbose": "--verbose",
-        "--format": "--format csv",
-    },
-    f"validate other.csv {BY}": {"--strict": "--strict", "--fix": "--fix new.csv"},
-    f"validate spaced.csv {BY}": {"--ids": "--ids exact"},
-    "validate lists.csv folds.toml": {"--set": "--set evaluation.k=1", "--quiet": "--quiet"},
-    "submit --model popular --out new.csv": {"--config": "--config two.toml"},
-    "submit two.toml --out new.csv": {"--model": "--model popular"},
-    "submit two.toml --model random": {"--out": "--out new.csv"},
-    "submit two.toml --model random --out new.csv": {
-        "--repeat": "--repeat 1",
-        "--fold": "--fold 1",
-        "--all-events": "--all-events",
-        "--set": "--set evaluation.k=1",
-        "--quiet": "--quiet",
-        "--verbose": "--verbose",
-    },
-    "split --out new": {"--config": "--config two.toml"},
-    "split two.toml": {"--out": "--out new"},
-    "split two.toml --out new": {
-        "--public-share": "--public-share 0.6",
-        "--set": "--set evaluation.k=1",
-        "--quiet": "--quiet",
-        "--verbose": "--verbose",
-    },
-    "fetch ml-100k": {"--out": "--out thesis", "--quiet": "--quiet"},
-    "list layouts": {"--format": "--format csv"},
+    f"explain lists.csv {BY}": "--user ann | --worst 1 | --best 1",
+    f"explain lists.csv --user ann {BY}": "--metric MAP@1 | --k 1 | --separator , | --all | "
+    "--verbose | --format csv",
+    f"explain lists.csv --user zoe {BY}": "--keep-users-without-items",
+    f"explain spaced.csv --user bob {BY}": "--ids exact",
+    f"explain nan.csv --user ann {BY}": "--quiet",
+    "explain lists.csv two.toml --user ann": "--set evaluation.k=1",
+    "explain one --user ann": "--model popular",
+    "explain one --user ann --model random": "--repeat 1 | --fold 1",
+    "explain one --model random --model popular": "--most-different 1",
+    "report one": "--out new.html | --users 0 | --quiet",
+    "report one --out page.html": "--force",
+    "validate lists.csv": "--config two.toml | --solution commas.csv",
+    f"validate lists.csv {BY}": f"{KNOWN} | --verbose | --format csv",
+    f"validate other.csv {BY}": "--strict | --fix new.csv",
+    f"validate spaced.csv {BY}": "--ids exact",
+    "validate lists.csv folds.toml": "--set evaluation.k=1 | --quiet",
+    "submit --model popular --out new.csv": "--config two.toml",
+    "submit two.toml --out new.csv": "--model popular",
+    "submit two.toml --model random": "--out new.csv",
+    "submit two.toml --model random --out new.csv": "--repeat 1 | --fold 1 | --all-events | "
+    "--set evaluation.k=1 | --quiet | --verbose",
+    "split --out new": "--config two.toml",
+    "split two.toml": "--out new",
+    "split two.toml --out new": "--public-share 0.6 | --set evaluation.k=1 | --quiet | --verbose",
+    "fetch ml-100k": "--out thesis | --quiet",
+    "list layouts": "--format csv",
     **{
-        f"{line} {by}": options
+        f"{line} {by}": READS[by]
         for line in (
-            "compare long.csv long-2.csv",
-            "leaderboard long.csv long-2.csv",
-            "score long.csv",
-            "explain long.csv --user ann",
-            "validate long.csv",
+            *("compare long.csv long-2.csv", "leaderboard long.csv long-2.csv", "score long.csv"),
+            *("explain long.csv --user ann", "validate long.csv"),
         )
-        for by, options in READS.items()
+        for by in READS
     },
 }
 AS_IT_IS = {(command, "--quiet") for command in ("check", "compare", "leaderboard")}
@@ -311,8 +203,9 @@ FORM_OF = {
 
 def typed_for(command: str) -> dict[str, str]:
     """Return what is typed for each option of a command, of its examples."""
-    examples = [options for line, options in EXAMPLES.items() if line.split()[0] == command]
-    return {option: typed for options in examples for option, typed in options.items()}
+    examples = [EXAMPLES[line] for line in EXAMPLES if line.split()[0] == command]
+    each = [typed for options in examples for typed in options.split(" | ")]
+    return {typed.split()[0].replace("--no-", "--"): typed for typed in each}
 
 
 Done = tuple[int, str, str, dict[str, bytes]]
@@ -322,11 +215,7 @@ Done = tuple[int, str, str, dict[str, bytes]]
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = small.write(tmp_path_factory.mktemp("made"), FILES)
     run(config_.read(folder / "two.toml")).write(folder / "one")
-    for name, size in known("ml-100k").files.items():
-        path = folder / "data" / "ml-100k" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.truncate(size)
+    small.films(folder / "data" / "ml-100k")
     return folder
 
 
@@ -379,7 +268,7 @@ def test_every_option_has_an_example() -> None:
     }
     shown = {(name, option) for name in COMMANDS for option in typed_for(name)}
     assert shown | AS_IT_IS == options
-    assert len(shown) == sum(map(len, EXAMPLES.values()))
+    assert len(shown) == sum(len(options.split(" | ")) for options in EXAMPLES.values())
 
 
 @pytest.mark.parametrize("command", ["validate", "score", "compare", "leaderboard", "explain"])
@@ -395,7 +284,7 @@ def test_an_option_changes_what_is_done_or_is_refused(folder: Folder, line: str)
     first, plain = folder.typed(line), folder.typed(line)
     if first != plain:  # what is kept of it is taken up from here on
         assert folder.typed(line) == plain
-    for typed in EXAMPLES[line].values():
+    for typed in EXAMPLES[line].split(" | "):
         assert folder.typed(f"{line} {typed}") != plain, typed
 
 

@@ -8,11 +8,8 @@ import re
 import shlex
 from pathlib import Path
 
-import polars as pl
 import pytest
-import small
 from conftest import COMMAND, ROOT, Cli
-from pages.steps import save, steps
 from reader import follow
 
 NOT_HERE = {"how-to/index.md", "how-to/spark.md"}
@@ -47,22 +44,3 @@ def test_commands_for_other_machines_have_their_options(page: str) -> None:
         known = {flag for param in COMMAND.commands[name].params for flag in param.opts}
         flags = [word.partition("=")[0] for word in words if re.match("--?[a-z]", word)]
         assert [flag for flag in flags if flag not in known] == [], command
-
-
-def test_the_model_of_the_page_lists_the_favourite_colour_first(here: Path, cli: Cli) -> None:
-    """Ann had two red items and bob a blue one; a is the most popular, then c, then d."""
-    model = next(steps(ROOT / "docs/how-to/own-model.md"))
-    save(model, here)
-    rows = ["ann,a", "ann,c", "bob,d", "cem,a", "cem,c", "dan,a"]
-    days = [f"{row},2020-01-01" for row in rows] + ["ann,d,2020-01-09", "bob,a,2020-01-09"]
-    mine = {"name": "mine", "use": "colour_model:PopularInGroup", "params": {"column": "colour"}}
-    items = {"items": {"file": "items.csv", "id": "sku"}}
-    files = {
-        "log.csv": "\n".join(["user,item,time", *days]),
-        "items.csv": "sku,colour\na,red\nc,red\nd,blue\n",
-        "shop.toml": small.toml(mine, data=items, evaluation={"k": 3}),
-    }
-    small.write(here, files)
-    assert cli("run", "shop.toml", "--out", "run")[0] == 0
-    lists = pl.read_parquet("run/recommendations.parquet").sort("user")
-    assert lists["items"].to_list() == [["a", "c", "d"], ["d", "a", "c"]]

@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 import small
-from conftest import Cli, exactly, is_refused, tells
+from conftest import Cli, exactly, tells
 
 from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
 from harness.results.run import read
 
-QUICK = {"resamples": 100}
 LOG = """user,item,time,stars
 ann,a,2020-01-01,1
 ann,b,2020-01-01,5
@@ -26,7 +25,6 @@ bob,c,2020-01-08,4
 cid,a,2020-01-08,5
 """
 """The last day is held out. z is no candidate: nobody had it before."""
-LATER = {"strategy": "given", "valid": "later.csv"}
 LINEAR, EXPONENTIAL = "NDCG(gain=linear)@3", "NDCG(gain=exponential)@3"
 
 
@@ -37,7 +35,6 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = small.toml(
         data={"value": "stars"},
         evaluation={"metrics": [LINEAR, EXPONENTIAL, "NDCG@3"], "k": 3},
-        compare=QUICK,
     )
     small.write(folder, {"log.csv": LOG, "c.toml": text})
     run(folder / "c.toml").write(folder / "run")
@@ -57,27 +54,6 @@ def test_graded_metrics_take_values_as_grades(graded: Path) -> None:
     assert [model.metrics for model in again.models] == [model.metrics for model in record.models]
 
 
-def test_scores_of_a_file_are_graded_like_those_of_a_run(
-    graded: Path, cli: Cli, at_once: None
-) -> None:
-    """Also where the second command reads the events from the cache."""
-    config = str(graded / "c.toml")
-    assert cli("submit", config, "--model", "popular", "--out", "s.csv")[0] == 0
-    score = ("score", "s.csv", "--config", config, "--set", "data.cache=true", "--metric")
-    mean = read(graded / "run").table("per_user.parquet", "popular")[LINEAR].mean()
-    for _ in range(2):
-        tells(cli(score, LINEAR, "--format", "csv"), 0, f"metric,{LINEAR},{mean}")
-    is_refused(cli(score, "pFound@3"), "found the grade 5", "from 0 to 1")
-
-
-def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli: Cli) -> None:
-    """The grade 5 is no probability, so pFound means nothing; graded NDCG was asked for."""
-    by = ("--model", "popular", "--user", "cid", "--format", "json")
-    done = cli("explain", str(graded / "run"), by)
-    tells(done, 0, f'"{LINEAR}": 0.5')
-    assert "pFound" not in done[1]
-
-
 @pytest.mark.parametrize(
     ("sections", "truth"),
     [
@@ -85,7 +61,6 @@ def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli:
             {"data": {"kind": "event"}, "evaluation": {"hits": ["sale"]}},
             "sale (view counts as history)",
         ),
-        ({"data": {"kind": "event"}}, "sale, view"),
         (
             {"split": {"strategy": "given", "valid": "later.csv"}, "data": {"kind": "event"}},
             "sale (view counts as history)",
@@ -96,7 +71,7 @@ def test_a_list_is_explained_by_metrics_that_its_grades_allow(graded: Path, cli:
 def test_event_types_that_are_truth_are_named_wherever_a_run_is_shown(
     cli: Cli, here: Path, no_charts: None, sections: dict[str, Any], truth: str
 ) -> None:
-    text = small.toml(**{"compare": QUICK} | sections)
+    text = small.toml(**sections)
     small.write(here, {"log.csv": small.MANY, "later.csv": small.LATER, "c.toml": text})
     words = f" candidates · truth: {truth} · k = 2 · " if truth else " candidates · k = "
     for form in ("table", "markdown"):

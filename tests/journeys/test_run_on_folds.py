@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 import pytest
 import small
@@ -17,16 +16,11 @@ from harness.core.table import fitted
 from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
 from harness.results.run import Run, read
-from harness.results.wording import folds_sheet
 
 THREE = {"strategy": "time", "valid_days": 2, "folds": 3}
 """Days 3 and 4, 5 and 6, 7 and 8 of `small.MANY`."""
 TWO = {"strategy": "time", "valid_days": 1, "folds": 2}
 """The 2nd and the 3rd of `small.TWO_WEEKS`."""
-
-
-def folded(config: Config) -> Run:
-    return run(config)
 
 
 class Done(NamedTuple):
@@ -40,7 +34,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     """All models on three folds; the folder is not to be written to."""
     folder = tmp_path_factory.mktemp("folds")
     config = small.many(folder, split=THREE, evaluation={"metrics": ["MAP@2", "Coverage@2"]})
-    result = folded(config)
+    result = run(config)
     result.write(folder / "run")
     return Done(result, config, folder / "run")
 
@@ -50,7 +44,7 @@ def weeks(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The first of popular is a: 1/2 on the 2nd. Then a and b: a again leads by 3 to 2, 0 hits."""
     rules = {"evaluation": {"k": 1, "metrics": ["MAP@1"]}, "compare": {"baseline": "popular"}}
     models, folder = (small.POPULAR, small.RANDOM), tmp_path_factory.mktemp("weeks")
-    return folded(small.config(folder, models=models, log=small.TWO_WEEKS, split=TWO, **rules))
+    return run(small.config(folder, models=models, log=small.TWO_WEEKS, split=TWO, **rules))
 
 
 def scores(result: Run, metric: str, model: str) -> list[float]:
@@ -68,20 +62,6 @@ def test_a_score_is_the_mean_over_folds(weeks: Run) -> None:
     assert weeks.evaluation.candidates is None
 
 
-def test_models_that_are_not_compared_have_no_column_of_folds(weeks: Run) -> None:
-    alone = weeks.record.model_copy(update={"comparison": None})
-    titles = ["model", "fold 1", "fold 2"]
-    assert folds_sheet(weeks.record).titles == [*titles, "better in"]
-    assert folds_sheet(alone).titles == titles
-
-
-def test_the_last_fold_draws_as_a_single_run_and_others_draw_anew(done: Done) -> None:
-    for fold, evaluated in zip(done.config.folds(), done.result.folds, strict=True):
-        alone = run(fold.model_copy(update={"fold": 0}), models=["random"])
-        equal = evaluated.per_user("random", repeat=2).equals(alone.per_user("random", repeat=2))
-        assert equal == (evaluated is done.result.folds[-1])
-
-
 def test_the_folder_holds_every_fold(done: Done) -> None:
     for name in ("per_user", "recommendations"):
         rows = pl.read_parquet(done.folder / f"{name}.parquet")
@@ -90,15 +70,10 @@ def test_the_folder_holds_every_fold(done: Done) -> None:
     assert (done.folder / "result.json").read_text() == done.result.to_json() + "\n"
     assert back.settings.split == done.config.split
     assert (repr(back), back.to_dict()) == (repr(done.result), done.result.to_dict())
-    assert back.per_user().equals(done.result.per_user())
-    assert back.recommendations().equals(done.result.recommendations())
-    for fold, evaluated in zip(back.folds, done.result.folds, strict=True):
-        assert fold.user_ids.to_list() == evaluated.user_ids.to_list()
-        assert fold.users.columns == evaluated.users.columns
-        for model in evaluated.models:
-            metric = evaluated.metrics["MAP@2"]
-            values = fold.scores[model.name].values[metric]
-            assert np.array_equal(values, evaluated.scores[model.name].values[metric])
+    evaluated_folds = done.result, *done.result.folds
+    for table in ("per_user", "recommendations"):
+        for fold, evaluated in zip((back, *back.folds), evaluated_folds, strict=True):
+            assert getattr(fold, table)().equals(getattr(evaluated, table)())
 
 
 def test_readers_of_the_folder_find_what_the_run_found(done: Done) -> None:
@@ -120,7 +95,7 @@ def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
     logs = {"one": (small.MANY, 3), "other": (log, 3), "two": (log, 2)}
     for name, (events, folds) in logs.items():
         split = THREE | {"folds": folds}
-        folded(small.config(tmp_path, log=events, split=split)).write(tmp_path / name)
+        run(small.config(tmp_path, log=events, split=split)).write(tmp_path / name)
     words = (
         "other: has another evaluation set than ",
         ("they differ in fold 1; harness compares models"),
@@ -210,10 +185,6 @@ def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
     [
         ({}, "room for 3 windows of 2 days after other events; use fewer"),
         ({"test_days": 5}, "room for 1 window of 2 days after other events and with 5 test days"),
-        (
-            {"test_days": 7, "valid_days": 1},
-            "0 windows of 1 day after other events and with 7 test days",
-        ),
     ],
 )
 def test_more_folds_than_the_data_has(tmp_path: Path, sections: dict[str, Any], words: str) -> None:

@@ -1,6 +1,7 @@
-"""A result as text: the columns, and figures that a reader can check."""
+"""Results as text, tables and pages of a notebook: columns, figures, names that do no harm."""
 
 import csv
+import html
 import io
 import re
 from dataclasses import replace
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 import small
 
-from harness.core import table as records
-from harness.core import table as sheet
+import harness
+from harness.core import table as tables
+from harness.core.table import Shown
 from harness.evaluation.run import run
 from harness.results.run import Run
 from harness.stats.chance import Verdict
@@ -28,11 +30,11 @@ def made(folder: Path, *models: dict[str, Any], **evaluation: object) -> Run:
 
 
 def printed(result: Run, verbose: bool = False) -> str:
-    return sheet.plain(result.sheets(verbose)[0])
+    return tables.plain(result.sheets(verbose)[0])
 
 
 def as_csv(result: Run) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(records.as_csv(result.records()))))
+    return list(csv.DictReader(io.StringIO(tables.as_csv(result.records()))))
 
 
 def changed(evaluated: Run, **changes: object) -> Run:
@@ -116,3 +118,39 @@ def test_csv_and_pandas_keep_every_digit(result: Run) -> None:
         assert model.vs_random is not None
         assert float(row["p"]) == model.vs_random.p
         assert row["repeats"] == str(model.repeats)
+
+
+NAME = "a|b <i>&_%#"
+
+
+def results(folder: Path) -> dict[str, Shown]:
+    models = {"name": NAME, "use": small.POPULAR["use"]}, small.RANDOM
+    result = run(small.config(folder, models=models))
+    result.write(folder / "run")
+    truth, lists = "user,items\nann,a b\nbob,c\n", "user,items\nann,a x\nbob,y c\n"
+    small.write(folder, {"truth.csv": truth, "lists.csv": lists})
+    submission = {"solution": folder / "truth.csv"}
+    return {
+        "run": result,
+        "score": harness.score(folder / "lists.csv", **submission),
+        "validate": harness.validate(folder / "lists.csv", **submission),
+        "compare": harness.compare(folder / "run"),
+        "leaderboard": harness.leaderboard(folder / "run"),
+    }
+
+
+def test_every_result_in_every_form(tmp_path: Path) -> None:
+    for kind, result in results(tmp_path).items():
+        page = result._repr_html_()  # what a notebook calls
+        tags = re.findall(r"<([^/>\s]+)", page)
+        assert set(tags) <= {"pre", "table", "thead", "tbody", "tr", "th", "td", "img"}, kind
+        assert tags.count("img") == (kind == "run")  # every model's mean, as a chart
+        assert tags.count("table") == len(result.sheets())
+        text = html.unescape(re.sub(r"<[^>]*>", "", page))
+        cells = [cell for sheet in result.sheets() for row in sheet.rows for cell in row]
+        assert [cell for cell in cells if cell not in text] == []
+        assert kind in ("score", "validate") or NAME in cells
+        assert len(result.to_pandas()) == len(result.records())
+        assert result.to_latex().count("\\begin{tabular}") == len(result.sheets())
+        assert result.to_markdown().count("| :--") >= len(result.sheets())
+        assert repr(result)

@@ -2,11 +2,9 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 import small
 from conftest import Cli, is_refused, tells
 from small import LOG, POPULAR, RANDOM
@@ -55,48 +53,12 @@ def test_the_options_of_the_next_step(harness: Cli, here: Path) -> None:
     assert done[2].startswith("note  log.csv: 1 of 9 rows left out (kept: ")
 
 
-def test_lines_end_where_the_terminal_does(
-    harness: Cli, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The command to type next stands whole. Ann's b is held out by name, and in train as well."""
-    for stream in (sys.stdout, sys.stderr):
-        monkeypatch.setattr(stream, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "50")
-    small.write(here, {"valid.csv": "user,item,time\nann,b,2020-01-02\nbob,a,2020-01-09\n"})
-    rule = "--set=split={ strategy = 'given', valid = 'valid.csv' }"
-    _, out, err = harness(SPLIT, rule)
-    *lines, last = out.splitlines()
-    assert max(map(len, [*lines, *err.splitlines()])) <= 50 < len(last)
-    assert last.startswith("next  ")
-    assert last.endswith("--k 2")
-    assert any(line.startswith("       ") for line in lines)
-    assert err.startswith("note  1 of 2 validation events is a training")
-
-
 # Several folds.
 
 ANOTHER = "the files of harness split CONFIG --out DIR"
 LAST = f"fold 2 of 2, the last; for another: {ANOTHER}"
 OTHER = f"for another: --fold N of a run, or {ANOTHER}"
 BY_FOLDS = ("lists.csv", "--config", "folds.toml")
-
-
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [(["score"], LAST), (["explain", "--user", "cid"], f"fold 2 of 2, the last; {OTHER}")],
-)
-def test_the_heading_says_that_it_is_the_last_fold(
-    harness: Cli, at_once: None, command: list[str], words: str
-) -> None:
-    """So does that of an evaluation set from the cache."""
-    name, *more = command
-    for _ in range(2):
-        status, out, err = harness(name, BY_FOLDS, more, "--set", "data.cache=true")
-        assert (status, err) == (0, "")
-        lines = out.splitlines()
-        assert (
-            f"note   {words}" == lines[1 + [line[:16] for line in lines].index("lists  lists.csv")]
-        )
 
 
 def test_json_says_it(harness: Cli) -> None:
@@ -114,6 +76,11 @@ def test_json_says_it(harness: Cli) -> None:
 
 def test_other_commands_say_it_beside_what_they_print(harness: Cli, here: Path) -> None:
     assert harness("validate", BY_FOLDS)[2] == f"note  {LAST}\n"
+    for command, which in (
+        ("score", LAST),
+        ("explain --user cid", f"fold 2 of 2, the last; {OTHER}"),
+    ):
+        tells(harness(*command.split(), BY_FOLDS), 0, f"note   {which}\n")
     submit = "submit", "folds.toml", "--model", "popular", "--out", "own.csv"
     assert harness(submit)[2] == f"note  {LAST}\n"
     assert LAST not in harness(submit, "--all-events")[2]  # which learns from all of them

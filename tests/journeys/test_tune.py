@@ -1,22 +1,22 @@
-"""Tuning models whose best parameters are known, what is taken of earlier searches, the command."""
+"""Tuning models whose best parameters are known, and what is taken of earlier searches."""
 
 import math
 import tomllib
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 import small
-from conftest import Cli, refusal
+from conftest import refusal
 from small import Model, timeless
 
+from harness.comparison.leaderboard import leaderboard
 from harness.config import Config
 from harness.core.errors import RecommenderError, UsageError
-from harness.core.progress import Stage
 from harness.evaluation.run import run
-from harness.tuning import tuning
+from harness.report.page import page
+from harness.results.run import read
 from harness.tuning.result import Tuned, TunedModel
 from harness.tuning.tuning import tune
 
@@ -116,7 +116,9 @@ def test_a_whole_is_tuned_on_the_best_of_its_parts(done: Tuned) -> None:
     assert whole.results[0].mean == record.value == 1
 
 
-def test_the_written_config_runs_and_shows_its_record(done: Tuned, tmp_path: Path) -> None:
+def test_the_written_config_runs_and_shows_its_record(
+    done: Tuned, tmp_path: Path, no_charts: None
+) -> None:
     """In another folder, too."""
     path = tmp_path / "deep" / "tuned.toml"
     done.write(path)
@@ -132,6 +134,9 @@ def test_the_written_config_runs_and_shows_its_record(done: Tuned, tmp_path: Pat
     assert "shelf (5 trials)" in repr(result)
     trials = {"shelf": 5, "as it is": 0, "whole": 2}
     assert result.to_pandas()["tuned"].to_dict() == trials
+    result.write(tmp_path / "run")
+    assert "shelf · tuned × 5" in str(leaderboard(tmp_path / "run"))
+    assert "Tuned on an inner split of train: " in page(read(tmp_path / "run"))
 
 
 def test_a_table_a_model_and_a_record_a_trial(done: Tuned) -> None:
@@ -177,20 +182,6 @@ def test_a_metric_of_which_less_is_better_is_made_small(tmp_path: Path) -> None:
     (tuned,) = tune(config(tmp_path, model, metric="Gini@1", search="grid")).models
     assert [trial.mean for trial in tuned.results] == pytest.approx([0.8, 0.8, 0.6])
     assert tuned.results[tuned.best].params["apart"] == 1
-
-
-def test_the_model_as_it_is_counts_as_no_trial(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stage = Stage("trial")
-
-    def doing(_text: str, total: float) -> nullcontext[Stage]:
-        stage.total = total
-        return nullcontext(stage)
-
-    monkeypatch.setattr(tuning, "doing", doing)
-    tune(config(tmp_path, MODEL | {"space": {"apart": [0, 1]}}, search="grid"))
-    assert (stage.count, stage.total) == (2, 2)
 
 
 def test_a_model_of_which_every_trial_fails_ends_the_search(tmp_path: Path) -> None:
@@ -273,43 +264,3 @@ def test_a_search_that_was_stopped_goes_on(tmp_path: Path, at_once: None, search
     assert resumed.config.models == whole.config.models
     again = tune(settings)
     assert (len(reused(again)), fits.stat().st_size) == (9, 2 * once)
-
-
-# The command.
-
-TOML = small.toml(
-    small.POPULAR | {"space": {"window_days": [1, 2, 7]}},
-    evaluation={"k": 1},
-    tune={"search": "grid"},
-)
-
-
-@pytest.fixture
-def harness(here: Path, cli: Cli) -> Cli:
-    """Return what runs a command where a config to tune is."""
-    small.write(here, {"log.csv": small.TO_TUNE, "exam.toml": TOML})
-    return cli
-
-
-def test_the_table_and_the_config(harness: Cli, tmp_path: Path, no_charts: None) -> None:
-    status, out, err = harness("tune", "exam.toml")
-    assert (status, err) == (0, "")
-    lines = out.splitlines()
-    assert [line.split()[:3] for line in lines[3:8]] == [
-        ["rank", "window_days", "MAP@1"],
-        ["1", "1", "1.0000"],
-        ["2", "2", "1.0000"],
-        ["3", "7", "0.0000"],
-        ["untuned", "–", "0.0000"],
-    ]
-    assert lines[-2:] == ["written to exam-tuned.toml", "next  harness run exam-tuned.toml"]
-    assert "the best window_days, 1, lies at the low end of its space" in out
-    (model,) = tomllib.loads((tmp_path / "exam-tuned.toml").read_text())["models"]
-    assert (model["params"], model["tuned"]["trials"]) == ({"window_days": 1}, 3)
-    assert harness("run", "exam-tuned.toml", "--out", "run")[0] == 0
-    assert "popular · tuned × 3" in harness("leaderboard", "run")[1]
-    assert harness("report", "run")[0] == 0
-    assert (
-        "Tuned on an inner split of train: popular (3 trials)"
-        in (tmp_path / "run" / "report.html").read_text()
-    )

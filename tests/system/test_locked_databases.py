@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -36,6 +37,6 @@ def test_a_locked_file_of_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         connection.execute("CREATE TABLE log (user, item, time)")
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("BEGIN EXCLUSIVE")
-        monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **k, timeout=0.05))
+        monkeypatch.setattr(sqlite3, "connect", partial(real, timeout=0.05))
         with refusal(DataError, "cannot be read by SQLite: database is locked; stop the program"):
             load(log(tmp_path, events="x.db::log"))

@@ -1,4 +1,4 @@
-"""The page of a run in a real browser: loads nothing, sorts, fits every screen, prints."""
+"""The page of a run in a real browser, and a notebook: loads nothing, fits every screen, prints."""
 
 import os
 import shutil
@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+import nbformat
 import polars as pl
 import pytest
 import small
 from axe_playwright_python.sync_playwright import Axe
 from conftest import HOSTILE
+from nbconvert import HTMLExporter
+from nbconvert.preprocessors import ExecutePreprocessor
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from harness.evaluation.run import run
@@ -334,3 +337,48 @@ def test_users_one_by_one_fit_a_small_dark_screen(watched: Watched, one_by_one: 
     assert watched.page.evaluate(ink) == watched.page.evaluate(
         "getComputedStyle(document.body).color"
     )
+
+
+# A notebook, executed by Jupyter.
+
+
+CELLS = ["import harness.results.run\nresult = harness.results.run.read('RUN')", "result"]
+CELLS += ["result.comparison", "result.pairs[['one', 'other', 'difference', 'verdict']]"]
+
+
+@pytest.fixture(scope="module")
+def notebook(
+    browser: Browser, demo_run: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Page]:
+    """Return the executed notebook as it stands in a window of 1,000 pixels."""
+    cells = [nbformat.v4.new_code_cell(code.replace("RUN", str(demo_run))) for code in CELLS]
+    executed = nbformat.v4.new_notebook(cells=cells)
+    ExecutePreprocessor(timeout=300).preprocess(executed)
+    text, _ = HTMLExporter(exclude_input=True).from_notebook_node(executed)
+    file = tmp_path_factory.mktemp("notebook") / "notebook.html"
+    file.write_text(text, encoding="utf-8")
+    shown = browser.new_page(viewport={"width": 1000, "height": 1200})
+    shown.route("http*://**", lambda route: route.abort())  # nbconvert's own scripts
+    shown.goto(file.as_uri(), wait_until="domcontentloaded")
+    yield shown
+    shown.close()
+
+
+def test_a_result_is_its_answer_its_table_and_a_chart(notebook: Page) -> None:
+    text = notebook.inner_text("body")
+    assert "BEST  repurchase: MAP@12 0.0502" in text
+    chart = notebook.get_by_alt_text("Every model's mean, with chance")
+    box = chart.bounding_box()
+    assert box is not None
+    assert box["width"] > 300
+    assert notebook.evaluate("image => image.naturalWidth", chart.element_handle()) > 300
+
+
+def test_a_comparison_fits_and_its_pairs_are_a_frame(notebook: Page) -> None:
+    """Four models are six pairs."""
+    matrix = notebook.locator("table", has_text="▲").last
+    box = matrix.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] < 1000
+    assert notebook.locator("table.dataframe tbody tr").count() == 6
+    assert notebook.evaluate("document.documentElement.scrollWidth") <= 1000

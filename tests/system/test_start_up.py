@@ -1,14 +1,14 @@
-"""What commands and packages import as they start, each in a process of its own."""
+"""What commands and packages import as they start, and that nothing runs uncompiled."""
 
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
-from subprocess import CompletedProcess, run
 
 import pytest
 import small
-
-from harness.data.datasets import DATASETS
+from conftest import ROOT, python
 
 HEAVY = ["matplotlib", "numpy", "narwhals", "optuna", "pandas", "polars", "scipy", "sklearn"]
 PLOTS = "PIL cycler dateutil fontTools kiwisolver matplotlib mpl_toolkits pyparsing"
@@ -42,18 +42,17 @@ EXPECTED |= {"rich"}  # of it, how wide letters are
 """What the option parser, NumPy, SciPy, Optuna and tables import, some only where it is there."""
 
 
-def python(code: str, *words: str, folder: Path | None = None) -> "CompletedProcess[str]":
-    line = [sys.executable, "-c", code, *words]
-    env = os.environ | {"HARNESS_CACHE_DIR": str(folder)}
-    return run(line, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
-
-
 @pytest.mark.parametrize(
-    ("packages", "slow"), [("baselines, harness", HEAVY), ("harness.metrics", ["polars", "scipy"])]
+    ("packages", "slow"),
+    [
+        ("baselines, harness", HEAVY),
+        ("harness.metrics", ["polars", "scipy"]),
+        ("baselines.als, baselines.bpr", ["implicit"]),
+    ],
 )
 def test_packages_import_nothing_heavy(packages: str, slow: list[str]) -> None:
     code = f"import {packages}, sys; print({{*{slow}}} & {{*sys.modules}})"
-    assert python(code).stdout == "set()\n"
+    assert python(["-c", code]).stdout == "set()\n"
 
 
 IMPORTS = f"""
@@ -80,21 +79,19 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lists.csv": "user,items\nann,a b\nbob,b\n",
         "truth.csv": "user,items\nann,b\nbob,b\n",
         "log.csv": small.MANY,
-        "shop.toml": small.toml(models=models, compare={"resamples": 100}),
+        "shop.toml": small.toml(models=models),
         "tuned.toml": small.toml(small.POPULAR, tuned, tune={"split": last}),
     }
     folder = small.write(tmp_path_factory.mktemp("shop"), files)
-    (folder / "films").mkdir()
-    for name, size in DATASETS["ml-100k"].files.items():
-        with (folder / "films" / name).open("wb") as file:
-            file.truncate(size)
-    python(IMPORTS, "run", "shop.toml", "--out", "run", folder=folder)
+    small.films(folder / "films")
+    line = ["-c", IMPORTS, "run", "shop.toml", "--out", "run"]
+    python(line, folder=folder, HARNESS_CACHE_DIR=str(folder))
     return folder
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_each_command_imports(command: str, shop: Path) -> None:
-    done = python(IMPORTS, *command.split(), folder=shop)
+    done = python(["-c", IMPORTS, *command.split()], folder=shop)
     assert done.returncode < 2, done.stderr  # 1: the lists have errors
     assert done.stdout
     names = {name for name in done.stderr.splitlines()[-1].split() if not name.startswith("_")}
@@ -104,5 +101,49 @@ def test_what_each_command_imports(command: str, shop: Path) -> None:
 def test_every_process_hashes_ids_otherwise() -> None:
     code = "import polars as pl; from harness.core.ids import hashes_of;"
     code += "print(pl.DataFrame({'id': ['ann']}).select(hashes_of(pl.col('id'))[0]).item())"
-    first, other = python(code).stdout, python(code).stdout
+    first, other = python(["-c", code]).stdout, python(["-c", code]).stdout
     assert "" != first != other
+
+
+# A package of which a compiled module is missing.
+
+
+def without(module: str, folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run Python on a copy of the package from which an extension module was removed."""
+    for package in ("harness", "baselines"):
+        shutil.copytree(ROOT / package, folder / package, copy_function=os.symlink)
+    (gone,) = folder.glob(f"{module}.*.so")
+    gone.unlink()
+    return python(words, folder=folder, PYTHONPATH=str(folder), PYTHONSAFEPATH="1")
+
+
+def message(path: Path) -> str:
+    return (
+        f"{path}: not compiled for Python {sys.version_info[0]}.{sys.version_info[1]}\n"
+        "in a clone: make demo, or pip install -e .\n"
+        "after an edit: python setup.py build_ext --inplace\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("harness/metrics/_kernels", "-m harness list metrics"),
+        ("harness/submission/_kernels", "-m harness list metrics"),
+        ("baselines/_kernels", f"-m harness run {ROOT}/configs/demo.toml --out run"),
+    ],
+)
+def test_a_command_says_it_in_one_message(module: str, line: str, tmp_path: Path) -> None:
+    done = without(module, tmp_path, *line.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message(tmp_path / module))
+
+
+def test_from_python_it_is_an_import_error(tmp_path: Path) -> None:
+    code = "import harness\ntry:\n    harness.run\nexcept ImportError as error:\n    print(error)"
+    done = without("harness/models/_kernels", tmp_path, "-c", code)
+    assert done.stdout == message(tmp_path / "harness/models/_kernels"), done.stderr
+
+
+def test_the_help_needs_nothing_compiled(tmp_path: Path) -> None:
+    done = without("harness/core/_kernels", tmp_path, "-m", "harness", "--help")
+    assert (done.returncode, done.stderr) == (0, "")

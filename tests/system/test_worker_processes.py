@@ -14,6 +14,7 @@ import psutil
 import pytest
 import small
 from beside import OWN, config, own
+from conftest import python
 
 from harness.core.sources import watch_imports
 from harness.core.workers import EndedError, Workers, threads_of
@@ -82,6 +83,13 @@ def is_there(pid: int) -> bool:
         return False
 
 
+def ends_soon(pid: int) -> None:
+    end = time.monotonic() + 120
+    while is_there(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_there(pid)
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 @pytest.mark.parametrize("ends", [signal.SIGKILL, signal.SIGINT])
 def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Signals) -> None:
@@ -102,10 +110,7 @@ def test_it_ends_with_the_process_that_started_it(module: str, ends: signal.Sign
             os.killpg(parent.pid, ends)
         else:
             parent.kill()
-    end = time.monotonic() + 120
-    while is_there(pid) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not is_there(pid)
+    ends_soon(pid)
     assert parent.returncode == -ends
 
 
@@ -123,10 +128,7 @@ def test_the_reader_of_a_parquet_file_ends_with_the_process_that_started_it(tmp_
             assert parent.poll() is None
         parent.kill()
     (reader,) = children
-    end = time.monotonic() + 120
-    while is_there(reader.pid) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not is_there(reader.pid)
+    ends_soon(reader.pid)
 
 
 def test_a_worker_that_finds_other_data_is_not_used(
@@ -145,26 +147,6 @@ def test_a_worker_that_finds_other_data_is_not_used(
     ]
 
 
-WRITES = """
-class Writes(Meets):
-    def fit_steps(self, train):
-        Path(__file__).write_text(Path(__file__).read_text() + "# edited")
-        yield from super().fit_steps(train)
-"""
-
-
-def test_a_worker_that_finds_other_code_is_not_used(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The class is edited when the first process has imported it, before a worker does."""
-    models = own(tmp_path, "Writes", "first"), own(tmp_path, "Meets", "last")
-    small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN + WRITES})
-    run(small.config_of(tmp_path, models=models, data={"cache": True}), jobs=2)
-    assert caplog.messages[0].startswith(
-        "a worker process has other code: own.py may have changed since its import; this "
-    )
-
-
 def test_code_that_is_written_while_a_worker_runs_and_before_its_import_is_used(
     module: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -181,25 +163,16 @@ def test_code_that_is_written_while_a_worker_runs_and_before_its_import_is_used(
 def test_a_process_begins_after_what_was_written_before_and_before_its_first_import() -> None:
     """The system counts ticks of a hundredth of a second, and files have finer times."""
     code = "import time; now = time.time_ns(); from harness.core.sources import _Clock;"
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     for _ in range(5):
         before = time.time_ns()
-        line = [sys.executable, "-c", f"{code} print(_Clock.start, now)"]
-        start, now = map(int, subprocess.check_output(line, env=env).split())
+        start, now = map(int, python(["-c", f"{code} print(_Clock.start, now)"]).stdout.split())
         assert before <= start <= now
 
 
 def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     models = own(tmp_path, "Meets", "first"), own(tmp_path, "Meets", "last")
-    script = "import harness\nfound = harness.run('shop.toml', jobs=2)\nprint(found.models[1].name)"
+    script = "import harness\nrun = harness.run('shop.toml', jobs=2)\nprint(run.models[1].name)"
     small.write(tmp_path, {"log.csv": small.MANY, "own.py": OWN, "script.py": script})
     small.write(tmp_path, {"shop.toml": small.toml(models=models)})
-    done = subprocess.run(
-        [sys.executable, "script.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
+    done = python(["script.py"], folder=tmp_path)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "last\n")

@@ -101,10 +101,8 @@ def by_object(content: bytes, rows: list[str]) -> list[tuple[str, str, int]]:
         if rows == ["all"]:
             events += [record | event for event in record.get("all") or ()]
         elif rows:
-            lists = (record.get(name) or () for name in rows)
-            events += [
-                record | dict(zip(rows, values, strict=True)) for values in zip(*lists, strict=True)
-            ]
+            lists = zip(*(record.get(name) or () for name in rows), strict=True)
+            events += [record | dict(zip(rows, values, strict=True)) for values in lists]
         elif record:
             events.append(record)
     return sorted((text(e["user"]), text(e["item"]), microseconds(e["time"])) for e in events)

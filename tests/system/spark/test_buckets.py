@@ -1,6 +1,7 @@
 """Buckets that Spark's workers make: those of the local engine, field by field."""
 
 import shutil
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import fields, replace
 from datetime import date
@@ -16,7 +17,7 @@ from conftest import ROOT, refusal
 
 from harness import config as config_
 from harness.config import Config
-from harness.core.errors import DataError, HarnessError, UsageError
+from harness.core.errors import DataError, HarnessError
 from harness.data import buckets
 from harness.data.dataset import Dataset, Events
 from harness.data.layout import Layout
@@ -26,7 +27,8 @@ from harness.spark.transport import contents
 from spark.conftest import SENT
 
 pytestmark = SENT
-
+Shared = tuple[Dataset, Dataset]
+Compare = Callable[..., Shared]
 
 LOG = """user,item,time,stars
 ann,a,2020-01-01,5
@@ -63,24 +65,30 @@ def datasets(spread: Any) -> list[Dataset]:
     return [opened[part] for part in sorted(opened)]
 
 
-def compare(spark: Any, layout: Layout, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buckets, "bucket_count", lambda events: count)
-    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, layout) as spread:
-        all_same(spread.shared, local.shared)
-        for first, other in zip(datasets(spread), local.datasets(), strict=True):
-            all_same(first, other)
+@pytest.fixture
+def compare(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Compare:
+    """Return what checks that a layout has the buckets of the local engine."""
+
+    def check(layout: Layout, count: int, local: Layout | None = None) -> Shared:
+        """Check it of one layout, or, but for notes, of two; return what all buckets share."""
+        monkeypatch.setattr(buckets, "bucket_count", lambda events: count)
+        other = buckets.prepared(local or layout, kept=False)
+        with other as expected, in_buckets(spark, layout) as spread:
+            for first, second in zip(datasets(spread), expected.datasets(), strict=True):
+                all_same(replace(first, notes=()), replace(second, notes=()))
+            if local is None:
+                all_same(spread.shared, expected.shared)
+            return spread.shared, expected.shared
+
+    return check
 
 
 @pytest.mark.parametrize(("name", "count"), [("demo", 7), ("demo-ponpare", 16)])
-def test_sample_competitions(
-    spark: Any, monkeypatch: pytest.MonkeyPatch, name: str, count: int
-) -> None:
-    compare(spark, config_.read(ROOT / f"configs/{name}.toml").layout(), count, monkeypatch)
+def test_sample_competitions(compare: Compare, name: str, count: int) -> None:
+    compare(config_.read(ROOT / f"configs/{name}.toml").layout(), count)
 
 
-def test_ids_that_lost_their_zero_are_those_of_others(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ids_that_lost_their_zero_are_those_of_others(compare: Compare, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "data/hm-sample", tmp_path / "log")
     packed, column = tmp_path / "log/transactions_train.csv.gz", pl.col("article_id")
     lost = pl.when(pl.row_index() % 3 == 0).then(column.str.strip_prefix("0")).otherwise(column)
@@ -90,19 +98,19 @@ def test_ids_that_lost_their_zero_are_those_of_others(
     toml = (ROOT / "configs/demo.toml").read_text()
     changed = toml.replace('"../data/hm-sample"', '"log"\nrestore_zeros = true')
     small.write(tmp_path, {"run.toml": changed})
-    compare(spark, config_.read(tmp_path / "run.toml").layout(), 4, monkeypatch)
+    compare(config_.read(tmp_path / "run.toml").layout(), 4)
 
 
 def table(folder: Path, log: str = LOG, **data: Any) -> Config:
     return small.config(folder, log=log, data=data)
 
 
-def test_a_table(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table(compare: Compare, tmp_path: Path) -> None:
     """Its rows are numbered, too."""
     small.write(tmp_path, {"users.csv": USERS, "items.csv": ITEMS})
     data = {"users": "users.csv", "items": "items.csv", "where": {"stars": {"min": 3}}}
     split = {"strategy": "last_n", "n": 1, "ties": "file"}
-    compare(spark, small.config(tmp_path, log=LOG, split=split, data=data).layout(), 7, monkeypatch)
+    compare(small.config(tmp_path, log=LOG, split=split, data=data).layout(), 7)
 
 
 def many(seed: int, rows: int = 5_000) -> pl.DataFrame:
@@ -121,25 +129,20 @@ def many(seed: int, rows: int = 5_000) -> pl.DataFrame:
 
 @pytest.mark.parametrize(("count", "piece"), [(1, 700), (7, 1 << 23)])
 def test_parquet_in_any_order_of_rows_and_ranges(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, piece: int
+    compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, piece: int
 ) -> None:
     monkeypatch.setattr(reading, "PIECE_ROWS", piece)
-    frame = many(1)
+    frame, where = many(1), {"price": {"min": 2}}
     frame.write_parquet(tmp_path / "log.parquet", row_group_size=1_000)
-    layout = table(tmp_path, events="log.parquet", where={"price": {"min": 2}}).layout()
-    monkeypatch.setattr(buckets, "bucket_count", lambda events: count)
-    with buckets.prepared(layout, kept=False) as local:
-        expected = list(local.datasets())
-    frame.sample(fraction=1, shuffle=True, seed=2).write_parquet(tmp_path / "log.parquet")
-    with in_buckets(spark, layout) as spread:
-        for first, other in zip(datasets(spread), expected, strict=True):
-            all_same(first, other)
+    mixed = frame.sample(fraction=1, shuffle=True, seed=2)
+    mixed.write_parquet(tmp_path / "mixed.parquet", row_group_size=1_000)
+    names = "mixed.parquet", "log.parquet"
+    layout, local = (table(tmp_path, events=name, where=where).layout() for name in names)
+    compare(layout, count, local)
 
 
 @pytest.mark.parametrize("name", ["many.csv", "log.parquet", "table:shop_log"])
-def test_what_spark_reads_itself(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_what_spark_reads_itself(spark: Any, compare: Compare, tmp_path: Path, name: str) -> None:
     """A URI or a table of the catalog: the same events, but for what their names are."""
     frame = many(2, 2_000)
     frame.write_csv(tmp_path / "many.csv")
@@ -151,36 +154,26 @@ def test_what_spark_reads_itself(
     layout, remote = (
         table(tmp_path, events=name, where=where).layout() for name in ("log.parquet", uri)
     )
-    monkeypatch.setattr(buckets, "bucket_count", lambda events: 7)
-    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as spread:
-        for there, here in zip(spread.shared.notes, local.shared.notes, strict=True):
-            assert there.split(":")[-1] == here.split(":")[-1]
-        assert 'have 0 or less in column "label"' in there
-        assert any('with any value of column "action"' in note for note in spread.shared.notes)
-        for first, other in zip(datasets(spread), local.datasets(), strict=True):
-            all_same(replace(first, notes=()), replace(other, notes=()))
+    spread, local = compare(remote, 7, layout)
+    for there, here in zip(spread.notes, local.notes, strict=True):
+        assert there.split(":")[-1] == here.split(":")[-1]
+    assert 'have 0 or less in column "label"' in there
+    assert any('with any value of column "action"' in note for note in spread.notes)
 
 
-def test_two_tables_of_one_partition_each(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_tables_of_one_partition_each(spark: Any, compare: Compare, tmp_path: Path) -> None:
     """Spark joins them to one partition: tasks of both tables have the number 0."""
     for seed, name in enumerate(("train", "valid")):
         many(seed, 400).write_parquet(tmp_path / f"{name}.parquet")
         rows = spark.read.parquet(str(tmp_path / f"{name}.parquet")).coalesce(1)
         rows.createOrReplaceTempView(name)
-    monkeypatch.setattr(buckets, "bucket_count", lambda events: 3)
 
     def layout(form: str) -> Layout:
         split = {"strategy": "given", "valid": form.format("valid")}
         data = {"events": form.format("train"), "where": {"label": "1"}}
         return small.config(tmp_path, data=data, split=split).layout()
 
-    remote = layout("table:{}")
-    here = layout("{}.parquet")
-    with buckets.prepared(here, kept=False) as local, in_buckets(spark, remote) as spread:
-        for first, other in zip(datasets(spread), local.datasets(), strict=True):
-            all_same(replace(first, notes=()), replace(other, notes=()))
+    compare(layout("table:{}"), 3, layout("{}.parquet"))
 
 
 @pytest.mark.parametrize(
@@ -188,13 +181,11 @@ def test_two_tables_of_one_partition_each(
     [(LOG, {}), ('user,item,time\n"a" b,x,2020-01-01\n\n"c,"x,2020-01-02\n', {"quote": False})],
 )
 def test_quotes_and_lines_within_them_are_read_by_spark_as_they_are_here(
-    spark: Any, tmp_path: Path, log: str, data: dict[str, Any]
+    compare: Compare, tmp_path: Path, log: str, data: dict[str, Any]
 ) -> None:
     layout = table(tmp_path, log, **data).layout()
     remote = table(tmp_path, log, events=(tmp_path / "log.csv").as_uri(), **data).layout()
-    with buckets.prepared(layout, kept=False) as local, in_buckets(spark, remote) as spread:
-        for first, other in zip(datasets(spread), local.datasets(), strict=True):
-            all_same(first, other)
+    compare(remote, 1, layout)
 
 
 def test_attributes_that_spark_reads_are_frames_of_each_bucket(spark: Any, tmp_path: Path) -> None:
@@ -246,36 +237,31 @@ def test_the_error_of_a_file_is_the_local_one(spark: Any, tmp_path: Path) -> Non
     assert 'line 8, column "item"' in str(caught.value)
 
 
-def test_a_line_with_too_few_fields_is_told(spark: Any, tmp_path: Path) -> None:
-    name = (tmp_path / "log.csv").as_uri()
-    layout = table(tmp_path, LOG + "bob,a\n", events=name).layout()
-    with pytest.raises(Exception, match=r"(?i)malformed"), in_buckets(spark, layout):
+FLOATS = pl.DataFrame({"user": [1.0], "item": ["a"], "time": ["2020-01-01"]})
+BY_FILE = {"strategy": "last_n", "n": 1, "ties": "file"}
+
+
+@pytest.mark.parametrize(
+    ("data", "split", "words"),
+    [
+        ({"events": "FOLDER/cut.csv"}, {}, "alformed"),
+        ({"events": "FOLDER/log.parquet"}, {}, 'log.parquet: column "user" holds floats; Int64'),
+        ({"users": "FOLDER/users.csv"}, {}, 'column "user": the id "ann" is in more than one row'),
+        ({"events": "table:log"}, BY_FILE, 'ties = "file"; order of rows; --engine spark'),
+        ({"events": "file:///x.jsonl"}, {}, "file:///x.jsonl; every worker must see the file"),
+        ({"events": "table:x", "rows": "a"}, {}, "table:x; every worker must see the file"),
+    ],
+)
+def test_what_spark_cannot_read_is_told(
+    spark: Any, tmp_path: Path, data: dict[str, str], split: dict[str, Any], words: str
+) -> None:
+    small.write(tmp_path, {"users.csv": USERS + "ann,32\n", "cut.csv": LOG + "bob,a\n"})
+    FLOATS.write_parquet(tmp_path / "log.parquet")
+    of_folder = {key: name.replace("FOLDER", tmp_path.as_uri()) for key, name in data.items()}
+    sections = {"split": split} if split else {}
+    layout = small.config(tmp_path, data=of_folder, **sections).layout()
+    with refusal(Exception, *words.split("; ")), in_buckets(spark, layout, 7):
         pass
-
-
-def test_float_ids_are_refused(spark: Any, tmp_path: Path) -> None:
-    path = tmp_path / "log.parquet"
-    pl.DataFrame({"user": [1.0], "item": ["a"], "time": ["2020-01-01"]}).write_parquet(path)
-    name = path.as_uri()
-    refused = refusal(DataError, name, 'column "user" holds floats', "Int64")
-    with refused, in_buckets(spark, table(tmp_path, events=name).layout()):
-        pass
-
-
-def test_an_id_of_two_rows_of_a_users_table_is_told(spark: Any, tmp_path: Path) -> None:
-    small.write(tmp_path, {"users.csv": USERS + "ann,32\n"})
-    name = (tmp_path / "users.csv").as_uri()
-    words = name, 'column "user": the id "ann" is in more than one row'
-    with refusal(DataError, words), in_buckets(spark, table(tmp_path, users=name).layout(), 7):
-        pass
-
-
-def test_rows_that_have_no_order_are_refused(spark: Any, tmp_path: Path) -> None:
-    split = {"strategy": "last_n", "n": 1, "ties": "file"}
-    layout = small.config(tmp_path, split=split, data={"events": "table:shop_log"}).layout()
-    with refusal(UsageError, 'ties = "file"', "order of rows", "--engine spark"):  # noqa: SIM117
-        with in_buckets(spark, layout):
-            pass
 
 
 def test_an_item_that_was_not_there_when_items_were_told_is_seen(
@@ -297,11 +283,6 @@ THREE = "".join(f"{','.join(line.split(',')[:3])}\n" for line in small.MANY.spli
 
 def frame() -> pl.DataFrame:
     return pl.read_csv(THREE.encode())
-
-
-def colons(folder: Path) -> dict[str, Any]:
-    (folder / "log.dat").write_text(THREE.replace(",", "::"))
-    return {"events": "log.dat", "separator": "::"}
 
 
 def patterns(folder: Path) -> dict[str, Any]:
@@ -328,42 +309,23 @@ def lists(folder: Path) -> dict[str, Any]:
     return {"events": "lists.parquet", "rows": ["item", "time"]}
 
 
-KINDS = [colons, patterns, hive, duckdb_table, lists]
+KINDS = [patterns, hive, duckdb_table, lists]
 
 
 @pytest.mark.parametrize("write", KINDS)
 def test_buckets_are_those_of_the_local_engine(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Any
+    compare: Compare, tmp_path: Path, write: Any
 ) -> None:
-    monkeypatch.setattr(buckets, "bucket_count", lambda events: 3)
     frame().write_csv(tmp_path / "all.csv")
     layout = small.config(tmp_path, log=THREE, data=write(tmp_path)).layout()
-    plain = small.config(tmp_path, log=THREE).layout()
-    with buckets.prepared(plain, kept=False) as expected, in_buckets(spark, layout) as spread:
-        for first, other in zip(datasets(spread), expected.datasets(), strict=True):
-            all_same(first, other)
+    compare(layout, 3, small.config(tmp_path, log=THREE).layout())
 
 
-def test_lists_are_read_from_files_that_workers_see(spark: Any, tmp_path: Path) -> None:
-    for data in ({"events": "file:///x.jsonl"}, {"events": "table:x", "rows": "a"}):
-        layout = small.config(tmp_path, data=data).layout()
-        refused = refusal(UsageError, data["events"], "every worker must see the file")
-        with refused, in_buckets(spark, layout, 1):
-            pass
-
-
-def test_remote_text_with_a_long_separator(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_remote_text_with_a_long_separator(compare: Compare, tmp_path: Path) -> None:
     content = 'user::item::time\n"é::a::2020-01-01\n"é::b:c::2020-01-02\n'
     (tmp_path / "log.dat").write_bytes(content.encode("latin-1"))
-    monkeypatch.setattr(buckets, "bucket_count", lambda events: 1)
     data = {"separator": "::", "encoding": "latin-1"}
-    remote = data | {"events": (tmp_path / "log.dat").as_uri()}
-    local = data | {"events": "log.dat"}
-    first, other = (small.config(tmp_path, data=keys).layout() for keys in (local, remote))
-    with in_buckets(spark, first) as here, in_buckets(spark, other) as there:
-        (spread,), (expected,) = datasets(there), datasets(here)
-        assert spread.user_ids.to_list() == ['"é']
-        assert spread.item_ids.to_list() == ["a", "b:c"]
-        all_same(spread, expected)
+    names = (tmp_path / "log.dat").as_uri(), "log.dat"
+    remote, local = (table(tmp_path, events=name, **data).layout() for name in names)
+    shared, _ = compare(remote, 1, local)
+    assert shared.item_ids.to_list() == ["a", "b:c"]

@@ -10,9 +10,12 @@ import pyarrow as pa
 import pytest
 
 from harness.core.errors import DataError
-from harness.spark.population import SparkParts
-from harness.spark.transport import mapped, to_rows
+from harness.data.naming import parts_of
+from harness.spark import reading
+from harness.spark.population import SparkParts, gathered
+from harness.spark.transport import contents, mapped, pack, to_rows
 from spark.conftest import SENT
+from spark.test_buckets import many, table
 
 pytestmark = SENT
 
@@ -92,3 +95,39 @@ def test_an_error_of_ours_reaches_the_driver_and_is_not_tried_again(
             call()
         assert len(list(tmp_path.iterdir())) == count
     spread.frame.unpersist()
+
+
+def test_a_long_content_is_in_several_rows() -> None:
+    long, short = np.random.default_rng(1).random(100), np.arange(3)  # long after compression
+    batches = [
+        *to_rows(7, {"a": long}, facts={"n": 100}, chunk_bytes=100),
+        *to_rows(7, {"a": short}, source=1, chunk_bytes=100),
+    ]
+    rows = [batch.slice(row, 1) for batch in batches for row in range(batch.num_rows)]
+    assert len(rows) > 8  # 800 bytes, and the others
+    read = [(part, content["a"].tolist()) for part, content in contents(rows[::-2] + rows[-2::-2])]
+    assert sorted(read) == [(7, short.tolist()), (7, long.tolist())]
+    with pytest.raises(RuntimeError, match="lost some rows"):
+        list(contents(rows[1:]))
+
+
+def test_codes_run_on_over_the_parts_of_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bucket is the same in however many parts its task has read it."""
+    for number, part in enumerate(many(3).iter_slices(1_000)):
+        part.write_parquet(tmp_path / f"log-{number}.parquet")
+    layout, keys = table(tmp_path, events="log-*.parquet").layout(), reading.keys_of(3)
+    pieces = [reading.Piece(0, part) for part in parts_of(layout.events[0])]
+    buckets = []
+    for rows in (1 << 23, 1_000):
+        monkeypatch.setattr(reading, "PART_ROWS", rows)
+        read = list(reading.read_pieces(layout, keys, 0, pieces))
+        sent = sum(len(content["users"]) for _, content in contents(read, []))
+        assert sent == 300  # each user once
+        gathered_rows = contents(gathered(layout, keys, {}, iter(read)), [])
+        buckets.append(
+            {bucket: bytes(pack(content)) for bucket, content in gathered_rows if bucket >= 0}
+        )
+    assert len(buckets[0]) == 3
+    assert buckets[0] == buckets[1]

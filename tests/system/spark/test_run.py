@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import small
 from conftest import Cli, refusal, tells
+from reader import follow
 from small import CONFIGS, LOG, POPULAR, timeless
 
 from harness.comparison.compare import compare
@@ -21,7 +22,6 @@ from harness.spark.population import SparkParts
 from spark.conftest import NOISE
 
 pytestmark = NOISE
-QUICK = {"resamples": 300}
 COUNTS = """
 import numpy as np
 from harness.models.sums import FromSums
@@ -40,14 +40,14 @@ class Rarest(OneOrder, FromSums):
     "name", ["every metric", "slices", "grades", "k-core", "users the same way"]
 )
 def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name: str) -> None:
-    settings = small.many(tmp_path, **{"compare": QUICK} | CONFIGS[name])
+    settings = small.many(tmp_path, **CONFIGS[name])
     result = run(settings, tmp_path / "run", buckets=3)
     assert timeless(result.to_dict()) == timeless(run_locally(settings).to_dict())
 
 
 def test_the_folder_holds_what_other_commands_read(spark: Any, tmp_path: Path) -> None:
     settings, there, here = (
-        small.many(tmp_path, compare=QUICK),
+        small.many(tmp_path),
         tmp_path / "there",
         tmp_path / "here",
     )
@@ -144,7 +144,7 @@ def test_the_command_prints_what_it_prints_here(spark: Any, cli: Cli, here: Path
     assert done[1].replace("there", "local") == expected
 
 
-TIME = {"split": {"strategy": "time", "folds": 2}}
+FAR = {"split": {"strategy": "time", "folds": 2}, "data": {"path": "s3a://shop"}}
 GIVEN = {
     "data": {"events": ["one.base", "two.base"]},
     "split": {"strategy": "given", "valid": ["one.test", "two.test"]},
@@ -156,12 +156,8 @@ IN_MEMORY = "; or run without Spark (--memory sets how much memory to use)"
 @pytest.mark.parametrize(
     ("sections", "message"),
     [
-        (TIME, f"folds, but {ONE_SET}set folds = 1, which is the last fold{IN_MEMORY}"),
         (GIVEN, f"{ONE_SET}name one file as valid, and one in [data] events{IN_MEMORY}"),
-        (
-            TIME | {"data": {"path": "s3a://shop"}},
-            f"{ONE_SET}set folds = 1, which is the last fold",
-        ),
+        (FAR, f"{ONE_SET}set folds = 1, which is the last fold"),
     ],
 )
 def test_folds_are_refused_with_what_names_one(
@@ -171,3 +167,9 @@ def test_folds_are_refused_with_what_names_one(
     with refusal(UsageError, "config: [split] ", message) as caught:
         run(small.config(tmp_path, **sections), tmp_path / "run")
     assert str(caught.value).endswith(message)
+
+
+def test_the_page_on_spark_works_as_written(
+    spark: Any, here: Path, cli: Cli, capfd: pytest.CaptureFixture[str]
+) -> None:
+    follow("docs/how-to/spark.md", here, cli, capfd)

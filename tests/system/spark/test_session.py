@@ -3,14 +3,12 @@
 import os
 import shutil
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from conftest import refusal
+from conftest import python, refusal
 
 from harness.core.errors import HarnessError, UsageError
 from harness.spark import session as session_
@@ -48,8 +46,7 @@ def no_session(installed: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def opened_anew(master: str, then: str, **environment: str) -> Any:
     """Open a session in a process of its own, as one keeps its Java."""
     code = f"from harness.spark.session import session\nwith session('{master}') as opened: {then}"
-    command, environment = [sys.executable, "-c", code], os.environ | environment
-    return subprocess.run(command, env=environment, capture_output=True, text=True)
+    return python(["-c", code], **environment)
 
 
 @pytest.mark.parametrize("java", [False, True])
