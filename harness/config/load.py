@@ -38,24 +38,12 @@ _SHOWN = 10
 
 
 def read(path: Path, overrides: Sequence[str] = ()) -> Config:
-    """Return the config in a TOML file, with ``key=value`` overrides applied.
-
-    Raises
-    ------
-    UsageError
-        The file is missing or no TOML, or a key or value is not allowed.
-    """
+    """Return the config in a TOML file, with ``key=value`` overrides applied."""
     return _checked(Config, _values(path, overrides), path.parent, str(path), overrides)
 
 
 def read_for_submissions(path: Path, overrides: Sequence[str] = ()) -> Config | SubmissionOnly:
-    """Return the config as `read` does, of a file that may have the section ``[submission]`` alone.
-
-    Raises
-    ------
-    UsageError
-        As in `read`.
-    """
+    """Return the config as `read` does; the file may have ``[submission]`` alone."""
     values = _values(path, overrides)
     if set(values) == {"submission"}:
         return _checked(SubmissionOnly, values, path.parent, str(path), overrides)
@@ -63,13 +51,7 @@ def read_for_submissions(path: Path, overrides: Sequence[str] = ()) -> Config | 
 
 
 def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
-    """Return the checked config of plain `values`.
-
-    Raises
-    ------
-    UsageError
-        A key or value is not allowed; the message names it and the nearest valid one.
-    """
+    """Return the checked config of plain `values`."""
     return _checked(Config, values, folder, name)
 
 

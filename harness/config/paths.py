@@ -47,20 +47,12 @@ class Section(BaseModel):
 def expanded(path: str) -> str:
     """Return a path with the user's folder for ``~``, and values for variables.
 
-    ``$$`` is a dollar sign. URIs, names of tables that Spark reads, and of frames, are left as they
-    are.
-
-    Raises
-    ------
-    ValueError
-        A variable that is not set, or is empty.
+    ``$$`` is a dollar sign. URIs, names of tables that Spark reads, and of frames, are kept.
 
     Examples
     --------
-    >>> expanded("prices$$.csv")
-    'prices$.csv'
-    >>> expanded("s3a://shop/$day")
-    's3a://shop/$day'
+    >>> expanded("prices$$.csv"), expanded("s3a://shop/$day")
+    ('prices$.csv', 's3a://shop/$day')
     """
     if is_remote(path) or is_given(path):
         return path

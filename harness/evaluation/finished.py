@@ -1,10 +1,4 @@
-"""What is kept of a config's models in the cache for the next command that would ask them the same.
-
-A model is known by one key: the evaluation set and its files, the settings of the model and of
-those that it is made of, the installed packages, Python and the platform. Its entry also says what
-code it was made of, ours and others' (`harness.core.sources`): where that has changed, the model is
-evaluated anew. Files that a model opens itself are not known.
-"""
+"""What is kept of a config's models in the cache for the next command that asks them the same."""
 
 from __future__ import annotations
 

@@ -72,8 +72,7 @@ def require_memory(
 ) -> None:
     """Raise UsageError where a run needs more memory than there is: the system would swap.
 
-    The values of all folds stay: of `held` users of earlier ones, and later ones are taken to have
-    as many users as this one. `events` are in memory at once.
+    Of `held` users of earlier folds and as many later ones as of this fold the values stay.
     """
     users, candidates = held + len(selected.users) * (config.fold + 1), len(selected.candidates)
     lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))

@@ -1,9 +1,4 @@
-"""Users in parts: buckets of a log larger than memory, or parts that no process has all of.
-
-What is global is added up over the parts: the events of every item, the cut-off of a split per
-user, and what models learn from. Then each part has its share of the evaluation set, and every
-model is asked for the lists of its users. Figures are those of a run in memory, to the last bit.
-"""
+"""Users in buckets of a log larger than memory, or in parts that no process has all of."""
 
 from __future__ import annotations
 

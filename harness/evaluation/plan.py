@@ -1,7 +1,4 @@
-"""Parts of the users: what they have in common, and models that learn from sums over them.
-
-A part is the data set of some users: a bucket on disk, or on a cluster.
-"""
+"""Parts of the users: what they have in common, and models that learn from sums over them."""
 
 from __future__ import annotations
 
@@ -43,10 +40,7 @@ from harness.protocol.task import VALUES, Task, asked, noted
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What all parts have in common once their events are counted.
-
-    `data` has no users and `split` no events; `item_counts` are the training events of every item.
-    """
+    """What all parts have in common: `data` has no users, `split` no events."""
 
     config: Config
     data: Dataset
@@ -90,11 +84,7 @@ class Plan:
 
 
 def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
-    """Return the plan of a log in parts, which have the items and the span of `data` in common.
-
-    Raises HarnessError where last events are cut off from the rest, a side of the split is empty,
-    or the rule of candidates does not go with it.
-    """
+    """Return the plan of a log in parts, which have the items and the span of `data` in common."""
     least_user, least_item = config.data.least
     core = core_of_parts(least_user, least_item, len(data.item_ids), total)
     data = within(core, data)

@@ -1,7 +1,4 @@
-"""Models evaluated by several processes: a worker reads the same files and makes the same task.
-
-A model's lists follow from task, parameters and seed alone; so they are the same, whoever asks.
-"""
+"""Models evaluated by several processes: a worker reads the same files and makes the same task."""
 
 from __future__ import annotations
 
@@ -72,10 +69,7 @@ def data_of(stamps: object, tasks: Iterable[Task]) -> str:
 
 
 class ModelWorkers:
-    """The models of a config with all folds, of which some are evaluated by workers.
-
-    `ready` returns when the files can be read by others, too: when the cache is written.
-    """
+    """The models of a config with all folds, of which some are evaluated by workers."""
 
     def __init__(self, config: Config, workers: Workers) -> None:
         self._workers, self._shared = workers, list[str]()
@@ -92,8 +86,7 @@ class ModelWorkers:
     ) -> Generator[tuple[str, Callable[[], list[Answers]]], None, None]:
         """Yield models that have not failed with what returns their answers, or raises.
 
-        First those that an earlier run finished, then the others, as soon as they can be asked.
-        What each took is logged when it has been scored.
+        First those that an earlier run finished. Each is logged when it has been scored.
         """
         finished, number = fold.finished.answers, fold.number - 1
         models = [m for m in fold.config.models if m.name not in fold.failures.errors]

@@ -106,8 +106,7 @@ def _graded(grades: Floats, ends: Int64) -> Iterator[bytes]:
 def leaf_sums(leaves: Leaves) -> Sums:
     """Return the leaves of some users as whole numbers, 0 where nobody is: those of parts add up.
 
-    Each field has an int64 array, (4096, 33): how many parts have users of the leaf, and the 32
-    bytes of its digest.
+    A field has (4096, 33): how many parts have users of the leaf, and its digest's 32 bytes.
     """
     sums = {}
     for field, digests in leaves.items():

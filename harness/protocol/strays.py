@@ -135,10 +135,9 @@ def by_day(part: Dataset) -> Int64:
 
 
 def checked(config: Config, data: Dataset, days: Int64 | None = None) -> Dataset:
-    """Return a log with a note on its first events, where these are cut off.
+    """Return a log with a note on its first events, where these are cut off, by events `by_day`.
 
-    `days` are the events `by_day` of all parts, those of the data by default. Raises DataError
-    where the last events are cut off, and no ``where`` says when the log ends.
+    DataError where the last events are cut off, and no ``where`` says when the log ends.
     """
     if not isinstance(config.split, TimeSplit):
         return data

@@ -36,10 +36,7 @@ VALUES = "[data] value"
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Data, split and evaluation set: what every model of a run is given.
-
-    `left_out_set` has the users that the evaluation set leaves out, where the data has no events.
-    """
+    """Data, split and evaluation set: what every model of a run gets."""
 
     config: Config
     data: Dataset

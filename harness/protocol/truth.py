@@ -107,10 +107,7 @@ class Solution:
 
 
 def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
-    """Return the solution of a config's evaluation set, from an earlier command if it was kept.
-
-    Lists are to be scored by `metrics`, the config's own by default.
-    """
+    """Return the solution of a config's evaluation set, from an earlier command if it was kept."""
     from harness.data import loading
     from harness.protocol.task import asked, make_task
 

@@ -48,8 +48,7 @@ def with_attributes(
 ) -> pl.DataFrame:
     """Return what `of_events` does with columns of the table of users, as text.
 
-    If these are all users (`whole`), a column without a value is refused. Raises UsageError where
-    there is no table of users, or it has no such column.
+    If these are all users (`whole`), a column without a value is refused.
     """
     asked = list(dict.fromkeys(columns))
     if not asked:

@@ -105,8 +105,7 @@ def other_users(path: Path) -> DataError:
 class FolderTables:
     """The tables of one evaluation set in a run folder, read when they are asked for.
 
-    Whatever is asked for raises DataError where the folder was damaged or changed. `fold` is the
-    number of one of several folds, from 1; `files` holds what was read, for all of them.
+    `fold` is its number, from 1, of several; `files` holds what was read, for all folds.
     """
 
     folder: Path
@@ -249,10 +248,7 @@ def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
 
 
 def positions_of(items: pl.Series, evaluation_set: EvaluationSet) -> Recommendations:
-    """Return lists of ids as positions: of each user, in the order of the evaluation set.
-
-    Items that nobody knows are different ones, so that each rank has a position for them.
-    """
+    """Return lists of ids as positions; items that nobody knows are each their own."""
     k, known = evaluation_set.k, evaluation_set.candidate_ids.cast(pl.String)
     lengths = items.list.len().to_numpy().astype(np.int64)
     user = np.repeat(np.arange(len(items)), lengths)

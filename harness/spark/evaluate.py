@@ -1,7 +1,4 @@
-"""`harness.evaluate` on Spark DataFrames: whole users in each partition, scored by the local code.
-
-Each partition returns counts and exact sums: neither partitions nor the order of rows change a bit.
-"""
+"""`harness.evaluate` on Spark DataFrames: whole users in each partition, scored locally."""
 
 from __future__ import annotations
 

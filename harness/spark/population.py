@@ -1,8 +1,4 @@
-"""The users of a log in buckets that Spark's workers make, keep, sum over and write.
-
-What each bucket gets of all that is read is gathered as `harness.data.buckets` does. Only the
-items come to the driver.
-"""
+"""The users of a log in buckets that Spark's workers make, keep, sum over and write."""
 
 from __future__ import annotations
 
@@ -62,11 +58,7 @@ _CHANGED = (
 
 @dataclass(frozen=True, eq=False)
 class SparkParts(Generic[Part]):
-    """Parts that are kept by Spark, in memory and on disk.
-
-    `opened` makes what the work is done on of a part's number and content; it travels to the
-    workers, as all functions do that are given to the methods.
-    """
+    """Parts that Spark keeps; `opened` makes each of its number and content."""
 
     frame: DataFrame  # of `harness.spark.transport.SCHEMA`
     opened: Callable[[int, Content], Part]
@@ -146,10 +138,7 @@ class Buckets(NamedTuple):
 
 @contextmanager
 def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) -> Iterator[Buckets]:
-    """Yield the buckets of a layout's events; Spark forgets them afterwards.
-
-    Without a count there are as many as the local engine makes.
-    """
+    """Yield the buckets of a layout's events, by default as many as the local engine makes."""
     log = divided(spark, layout, count)
     work = partial(gathered, layout, log.keys, log.user_schema)
     frame = mapped(log.frame, work, _GATHERED).persist()

@@ -1,8 +1,4 @@
-"""Events and attributes read by Spark's workers, and divided into what each bucket of users gets.
-
-Files of this machine, which every worker has to see, are read as the local engine reads them, some
-rows or a file at a time. What Spark alone can read it reads, and workers make events of its rows.
-"""
+"""Events and attributes read by Spark's workers, and divided into what each bucket gets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """What the driver and the workers of Spark send each other: values as Arrow, mistakes as text.
 
-Nothing that comes back from a worker is unpickled. A mistake of a user travels as a row of its own:
-Spark would work four times on what fails each time, and wrap what it raises.
+Nothing is unpickled. A mistake is a row: Spark would retry an exception, and wrap it.
 """
 
 from __future__ import annotations
@@ -164,10 +163,9 @@ def partition() -> int:
 def contents(
     batches: Iterable[pa.RecordBatch], reports: list[pa.RecordBatch] | None = None
 ) -> Iterator[tuple[int, dict[Any, Any]]]:
-    """Yield the number and the content of each part that has one.
+    """Yield the number and the content of each part; chunks may come in any order.
 
-    The chunks of a content may come in any order, and between those of others. An error is raised,
-    unless `reports` takes the rows without a content.
+    An error is raised, unless `reports` takes the rows without a content.
     """
     waiting: dict[tuple[int, int], dict[int, bytes]] = {}
     for batch in batches:

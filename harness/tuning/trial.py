@@ -1,10 +1,6 @@
-"""One trial: a model evaluated with some parameters on the inner evaluation sets.
+"""One trial: a model evaluated with some parameters on the inner sets, kept in the cache.
 
-Trials are kept in the cache as they finish, so that the next search need not make them. A search is
-made from its beginning each time, so its sampler proposes what it would have proposed anyway; a
-choice of parameters that was scored before takes that score. So what is found is what an
-uninterrupted search finds, and other spaces, seeds and numbers of trials share what they have in
-common.
+A search begins anew each time and takes the scores of choices that are kept.
 """
 
 from __future__ import annotations
@@ -42,19 +38,7 @@ _MOST = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Makes the trials of one model, whose base models, as tuned, learn once for all of them.
-
-    Attributes
-    ----------
-    folds : sequence of Task
-        The inner evaluation sets.
-    evaluation : Entry, optional
-        Where trials are kept, as of `trials_key`.
-    fresh : bool
-        Whether what is kept is not used.
-    unkept : set of str
-        Why trials are not kept, as it was said: once for all models of a search.
-    """
+    """Makes the trials of one model, whose base models, as tuned, learn once for all of them."""
 
     config: Config
     name: str
@@ -79,10 +63,7 @@ class Trials:
         return [f.evaluation_set.judgments(of_train(f.train, stats)) for f in self.folds]
 
     def score(self, params: Params) -> Score:
-        """Return the score of some parameters, as an earlier search made it or made now.
-
-        A model that failed is asked again.
-        """
+        """Return the score of some parameters, as it is kept, or made now."""
         if self.evaluation is None or not is_known(self.config, self.name):
             return self.made(params)
         config = with_model(self.config, self.name, {"params": dict(params)})
