@@ -394,21 +394,15 @@ def shares_of(values: Sequence[Floats]) -> tuple[list[str], list[Floats]]:
     >>> shares_of([np.array([0.0, 0.5])])
     (['0', '0.5'], [array([50.]), array([50.])])
     """
-    apart = np.concatenate([of_model[of_model != 0] for of_model in values])
-    zeros = [float((of_model == 0).mean()) for of_model in values]
-    parts, shares = ["0"], [100 * np.array(zeros)]
-    edges = np.unique(np.quantile(apart, [0, 0.25, 0.5, 0.75, 1])) if len(apart) else apart
+    others, n_users = [of_model[of_model != 0] for of_model in values], len(values[0])
+    every = np.concatenate(others)
+    zeros = 100 * (np.array([n_users - len(other) for other in others]) / n_users)
+    edges = np.unique(np.quantile(every, [0, 0.25, 0.5, 0.75, 1])) if len(every) else every
     if len(edges) == 1:
-        return [*parts, f"{edges[0]:.2g}"], [*shares, 100 - shares[0]]
-    for low, high in pairwise(edges.tolist()):
-        last = high == edges[-1]
-        within = [
-            (of_model != 0) & (of_model >= low) & ((of_model <= high) if last else of_model < high)
-            for of_model in values
-        ]
-        parts.append(f"{low:.2g} to {high:.2g}")
-        shares.append(100 * np.array([float(of_model.mean()) for of_model in within]))
-    return parts, shares
+        return ["0", f"{edges[0]:.2g}"], [zeros, 100 - zeros]
+    counts = [np.histogram(of_model, edges)[0] for of_model in others] if len(edges) else []
+    parts = [f"{low:.2g} to {high:.2g}" for low, high in pairwise(edges.tolist())]
+    return ["0", *parts], [zeros, *(100 * (np.transpose(counts) / n_users))]
 
 
 def _logarithmic(ax: Axes) -> None:

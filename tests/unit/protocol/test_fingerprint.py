@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from harness.core.arrays import Ragged
 from harness.core.exact_sum import add
-from harness.protocol import fingerprint
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.fingerprint import leaf_sums, of_sums
 
@@ -145,17 +144,3 @@ def test_two_parts_with_users_of_one_leaf_are_refused() -> None:
     whole, bob = (leaf_sums(set_of(users, ["a", "b", "c"]).leaves) for users in (SHOP, SHOP[1:2]))
     with refusal(ValueError, "users: two parts", f"leaf {leaf_of('bob')}"):
         of_sums(add(whole, bob))
-
-
-ONE_LEAF = "46", "79"
-
-
-def test_digests_that_begin_alike_are_ordered_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two users are of one leaf; the first 31 bytes of their digests are equal."""
-    first, other = (User(i) for i in ONE_LEAF)
-    assert leaf_of(first.id) == leaf_of(other.id)
-    alike = np.zeros((2, 32), np.uint8)
-    alike[0, 31] = 1
-    monkeypatch.setattr(fingerprint, "list_digests", lambda lists: alike)
-    digest = set_of([first, other], []).leaves["users"][leaf_of(first.id)]
-    assert digest.tobytes() == sha256(bytes(63) + b"\1").digest()
