@@ -15,7 +15,7 @@ from harness import config as config_
 from harness.core.errors import DataError
 from harness.core.exact_sum import of_parts
 from harness.data.buckets import prepared
-from harness.evaluation.plan import plan_of
+from harness.evaluation.parts import plan_of
 from harness.protocol.strays import Strays, by_day, strays_of
 from harness.protocol.task import make_task
 from harness.tuning.inner import inner_tasks
