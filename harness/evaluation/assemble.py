@@ -60,11 +60,7 @@ def figures_by(
 
 
 def assemble(
-    fold: Fold,
-    data: Dataset,
-    split: Split,
-    candidate_ids: pl.Series,
-    total: Total[EvaluatedPart],
+    fold: Fold, data: Dataset, split: Split, candidate_ids: pl.Series, total: Total[EvaluatedPart]
 ) -> Run:
     """Return the run that the users of all parts make; only its tables are missing.
 
@@ -141,12 +137,7 @@ def _evaluation(
 
 
 def _record_of(
-    fold: Fold,
-    settings: ModelConfig,
-    sums: Mapping[Any, Any],
-    figures: Figures,
-    *,
-    varies: bool,
+    fold: Fold, settings: ModelConfig, sums: Mapping[Any, Any], figures: Figures, *, varies: bool
 ) -> ModelRecord:
     """Return what the scores and lists of all users tell of a model."""
     config, metrics, name = fold.config, fold.metrics, settings.name

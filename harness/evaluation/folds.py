@@ -150,10 +150,7 @@ def over_folds(
 
 
 def _estimate(
-    metric: Metric,
-    by_fold: Sequence[ModelRecord],
-    part: Sequence[ScoredFold],
-    figures: Figures,
+    metric: Metric, by_fold: Sequence[ModelRecord], part: Sequence[ScoredFold], figures: Figures
 ) -> ModelEstimate:
     name = by_fold[0].name
     if metric.definition.of == "set":

@@ -35,15 +35,7 @@ from harness.models import guard
 from harness.models.base import Recommender, Train
 from harness.models.item_stats import Catalogue, candidate_counts, catalogue_of, users_having
 from harness.models.recommendations import Recommendations
-from harness.models.sums import (
-    FromSums,
-    Step,
-    Steps,
-    after,
-    fit_all,
-    fits_in_parts,
-    without_events,
-)
+from harness.models.sums import FromSums, Step, Steps, after, fit_all, fits_in_parts, without_events
 from harness.protocol import evaluation_set, newcomers, split, strays, users
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.k_core import Core, core_of_parts

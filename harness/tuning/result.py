@@ -202,10 +202,7 @@ def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
     summary = [f"tune   {printable(model.name)}", str(tuned.metric), search]
     summary += [] if tuned.search == "grid" else [f"seed {tuned.seed}"]
     return Sheet.of(
-        [*ranked[:_SHOWN], untuned],
-        columns,
-        heading=[" · ".join(summary)],
-        footing=_notes(model),
+        [*ranked[:_SHOWN], untuned], columns, heading=[" · ".join(summary)], footing=_notes(model)
     )
 
 

@@ -157,11 +157,7 @@ def _checked(model: ModelConfig, config: Config) -> int:
 
 
 def _tuned(
-    trials: Trials,
-    workers: Workers,
-    stamps: list[list[Any]],
-    count: int,
-    seed: int,
+    trials: Trials, workers: Workers, stamps: list[list[Any]], count: int, seed: int
 ) -> TunedModel:
     """Make all trials of a model, with the workers; `stamps` are of the files before reading."""
     model, elapsed, config = trials.model, stopwatch(), trials.config
