@@ -34,23 +34,12 @@ class ContradictionError(DataError):
 
 @dataclass(frozen=True, eq=False)
 class RunTables:
-    """The tables of one evaluation set, in memory.
+    """The tables of one evaluation set, in memory."""
 
-    Attributes
-    ----------
-    users : polars.DataFrame
-        Who the evaluated users are (`harness.protocol.users`), in id order.
-    item_ids : polars.Series
-        Of the candidates.
-    scores : mapping of model to ScoreTable
-    lists : mapping of model to sequence of Recommendations
-        Of each repeat.
-    """
-
-    users: pl.DataFrame
-    item_ids: pl.Series
-    scores: Mapping[str, ScoreTable]
-    lists: Mapping[str, Sequence[Recommendations]]
+    users: pl.DataFrame  # who the evaluated users are (`harness.protocol.users`), in id order
+    item_ids: pl.Series  # of the candidates
+    scores: Mapping[str, ScoreTable]  # by model
+    lists: Mapping[str, Sequence[Recommendations]]  # by model, of each repeat
 
     @property
     def user_ids(self) -> pl.Series:

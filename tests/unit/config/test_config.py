@@ -91,7 +91,7 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"models": [MODEL, WHOLE | {"of": ["whole"]}]},
          '[[models]] of: "whole" is a base model of "whole"; a model cannot be its own base model'),
         ({"models": [MODEL, WHOLE | {"of": "popular"}]},
-         "[[models]] \"whole\" of: found 'popular'; expected a list, in square brackets"),
+         "[[models]] \"whole\" of: found 'popular'; expected a valid list"),
         ({"models": [MODEL, WHOLE | {"params": {"models": ["popular"]}}]},
          '[[models]] "whole" names its base models twice; name them in of only, and remove '
          '"models" from params'),
@@ -135,16 +135,16 @@ def test_a_fault_is_named_in_a_line(sections: dict[str, Any], line: str) -> None
 @pytest.mark.parametrize(
     ("section", "key", "value", "start"),
     [
-        ("evaluation", "k", "5", ": found '5'; expected a whole number"),
+        ("evaluation", "k", "5", ": found '5'; expected a valid integer"),
         ("evaluation", "k", True, ": found true; "),
-        ("evaluation", "k", 0, ": found 0; expected 1 or more"),
+        ("evaluation", "k", 0, ": found 0; expected greater than or equal to 1"),
         ("evaluation", "seed", 2**63, f": found {2**63}; "),
-        ("evaluation", "require_hit", "no", ": found 'no'; expected true or false"),
+        ("evaluation", "require_hit", "no", ": found 'no'; expected a valid boolean"),
         ("evaluation", "metrics", ["MAP@12", 3], ".1: found 3; "),
         ("data", "time", False, ' = false works with [split] strategy "given" only'),
         *(("data", "max_unpacked_gb", float(n), f": found {n}") for n in ("0", "inf", "nan")),
         *(
-            ("data", key, "", ": found ''; string should have at least 1 character")
+            ("data", key, "", ": found ''; expected at least 1 character")
             for key in ("user", "events", "items")
         ),
         ("data", "where", 5, ": found 5; expected keys with values"),
@@ -222,7 +222,7 @@ def test_overrides(tmp_path: Path, override: str, place: str, value: Any) -> Non
             (f"{key}=5", f"--set {key}=5: no such key; name one, such as evaluation.k=5")
             for key in ("models.0", "models.2.repeats", "data.path.x")
         ),
-        ("evaluation.k=five", "[evaluation] k: found 'five'; expected a whole number"),
+        ("evaluation.k=five", "[evaluation] k: found 'five'; expected a valid integer"),
     ],
 )
 def test_bad_overrides_are_named(tmp_path: Path, override: str, message: str) -> None:
@@ -269,7 +269,7 @@ def test_lists_and_ranges() -> None:
         ({"low": 2, "high": 2}, " has low = 2, not below high = 2"),
         ({"low": False, "high": 2}, ".low: found false; expected a finite number"),
         ({"low": 1, "high": 10**400}, f".high: found {10**400}; expected a finite number"),
-        ({"low": 1, "high": 2, "log": 1}, ".log: found 1; expected true or false"),
+        ({"low": 1, "high": 2, "log": 1}, ".log: found 1; expected a valid boolean"),
         ({"low": 0, "high": 2, "log": True}, " has log = true and low = 0; low must be above 0"),
     ],
 )
@@ -286,7 +286,7 @@ def test_what_is_no_space(value: Any, message: str) -> None:
         ({"split": {"strategy": "given", "valid": "x"}},
          "[tune] split strategy is 'given'; allowed: time, last_n, fraction"),
         ({"split": {"strategy": "last_n", "n": 0}},
-         "[tune] split.n: found 0; expected 1 or more"),
+         "[tune] split.n: found 0; expected greater than or equal to 1"),
     ],
 )  # fmt: skip
 def test_what_tune_may_not_hold(tune: Any, message: str) -> None:
