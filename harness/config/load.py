@@ -18,8 +18,7 @@ from harness.config.splits import INNER, STRATEGIES
 from harness.core.errors import UsageError, in_toml, suggest
 
 _Config = TypeVar("_Config", Config, SubmissionOnly)
-_SHOWN = 10
-"""How many files a message lists."""
+_SHOWN = 10  # how many files a message lists
 
 
 def read(path: Path, overrides: Sequence[str] = ()) -> Config:
@@ -41,7 +40,6 @@ def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
 
 
 def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
-    """Return the plain values of a TOML file, with ``key=value`` overrides applied."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:

@@ -57,10 +57,8 @@ _TableName = Annotated[
     Annotated[FileText, Tag("name")] | Annotated[TableConfig, Tag("table")],
     Discriminator(lambda value: "name" if isinstance(value, str) else "table"),
 ]
-IN_PYTHON = "harness.run"
-"""What a config is called that was made in Python."""
-TABLE = "table"
-"""The layout of any log, whose files and columns a config names."""
+IN_PYTHON = "harness.run"  # what a config is called that was made in Python
+TABLE = "table"  # the layout of any log, whose files and columns a config names
 
 
 def _meant(where: dict[str, Any]) -> dict[str, Any]:

@@ -26,8 +26,7 @@ from harness.protocol.task import Task
 BATCH_CELLS = 1 << 28
 """Users × candidates of one call to a recommender: a dense float32 score matrix of 1 GiB."""
 
-_ASKED_AGAIN = 100
-"""So many users are asked for once more, to see whether a model repeats itself."""
+_ASKED_AGAIN = 100  # so many users are asked for once more, to see whether a model repeats itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +190,6 @@ class _Requests:
             plugins.raise_interrupt(error)
 
             def raises(n: int) -> bool:
-                """Return whether the model raises for the first n users."""
                 excluded = None if exclude is None else exclude[:n]
                 try:
                     self.model.recommend(users[:n], self.length, self.draws, exclude=excluded)

@@ -31,10 +31,8 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 Asked = tuple[list[Answers], Mapping[str, float], str | None]
 """Answers of each repeat, the seconds of each step, and why a worker does not keep them."""
-_FOLDER = "models"
-"""Of the cache, where finished models lie."""
-_MOST = 10_000_000_000
-"""Bytes that are kept; the models that were not used for longest go first."""
+_FOLDER = "models"  # of the cache, where finished models lie
+_MOST = 10_000_000_000  # bytes that are kept; the models that were not used for longest go first
 
 
 class Finished:
@@ -89,7 +87,6 @@ class Finished:
 def _write(
     size: list[int], seconds: dict[str, float], answers: Sequence[Answers], folder: Path
 ) -> dict[str, Any]:
-    """Write a model's lists to a folder; return the rest of its answers."""
     for repeat, answer in enumerate(answers):
         np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
         if answer.left_out is not None:

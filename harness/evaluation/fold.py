@@ -23,8 +23,7 @@ from harness.results.record import FailedModel
 
 _log = logging.getLogger(__name__)
 
-Models = Sequence[dict[str, Recommender]]
-"""Of each repeat, the models that have so many, by name."""
+Models = Sequence[dict[str, Recommender]]  # of each repeat, the models that have so many, by name
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,6 @@ def _estimate(
 
 
 def _means(by_fold: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
-    """Return the means over folds, by key."""
     return {key: mean(np.array([values[key] for values in by_fold])) for key in by_fold[0]}
 
 

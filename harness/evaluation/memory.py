@@ -17,10 +17,8 @@ from harness.protocol.task import asked
 BASE, AN_EVENT = 300_000_000, 42
 """Bytes that a run holds: at its start, and of every event while all are in memory."""
 _A_USER, _A_VALUE = 400, 40
-LEAST = 1_000_000_000
-"""Bytes that a run on buckets needs, whatever the log."""
-_GROUP = Path("/sys/fs/cgroup")
-"""Where Linux says what a container may use."""
+LEAST = 1_000_000_000  # bytes that a run on buckets needs, whatever the log
+_GROUP = Path("/sys/fs/cgroup")  # where Linux says what a container may use
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT])(I?)B?\s*", re.IGNORECASE)
 
 

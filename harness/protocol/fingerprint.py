@@ -31,8 +31,7 @@ from harness.core.arrays import Bool, Bytes, Floats, Int64, Ragged, UInt64
 from harness.core.exact_sum import Sums
 from harness.core.random import LEAVES, leaf_of
 
-FORMAT = 2
-"""Raised whenever equal evaluation sets get another fingerprint; runs record it."""
+FORMAT = 2  # raised whenever equal evaluation sets get another fingerprint; runs record it
 _SIZE = 32
 _EMPTY = np.frombuffer(hashlib.sha256().digest(), np.uint8)
 Leaves: TypeAlias = "Mapping[str, Bytes]"

@@ -140,7 +140,6 @@ def checked(config: Config, data: Dataset, days: Int64 | None = None) -> Dataset
 
 
 def _refuse(layout: Layout, strays: Strays) -> None:
-    """Raise DataError with what leaves the last events out, and what keeps them."""
     left_out, kept = strays.left_out(layout), strays.kept(layout)
     times, them = ("its time is", "it") if strays.events == 1 else ("their times are", "them")
     cure = f"if {times} wrong, {left_out} leaves {them} out"

@@ -30,8 +30,7 @@ from harness.protocol.split import Split, split
 
 _log = logging.getLogger(__name__)
 
-VALUES = "[data] value"
-"""Where grades are from."""
+VALUES = "[data] value"  # where grades are from
 
 
 @dataclass(frozen=True, eq=False)

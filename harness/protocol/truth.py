@@ -151,7 +151,6 @@ _FILE = "solution.arrow"
 
 
 def _write(solution: Solution, folder: Path) -> dict[str, Any]:
-    """Write a solution to a folder, each of its columns as one list."""
     judgments, history = solution.judgments, solution.history
     assert history is not None  # noqa: S101 - that of a task
     columns: dict[str, Any] = {

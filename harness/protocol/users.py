@@ -18,16 +18,11 @@ from harness.metrics import _kernels
 from harness.protocol.task import Task
 from harness.stats.slices import USER, text_of
 
-ACTIVITY = "activity"
-"""Training events."""
-TRUTH = "truth"
-"""R, the number of true items."""
-REPEATS = "repeats"
-"""How many of those the user had in training already: buyers of known items."""
-OWN = (ACTIVITY, TRUTH, REPEATS)
-"""The columns that every evaluation set has."""
-_BLOCK = 1 << 13
-"""Users whose events are looked at together."""
+ACTIVITY = "activity"  # training events
+TRUTH = "truth"  # R, the number of true items
+REPEATS = "repeats"  # how many of those the user had in training already: buyers of known items
+OWN = (ACTIVITY, TRUTH, REPEATS)  # the columns that every evaluation set has
+_BLOCK = 1 << 13  # users whose events are looked at together
 
 
 def of_events(task: Task) -> pl.DataFrame:

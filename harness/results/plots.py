@@ -30,14 +30,11 @@ BEST, BASELINE, CHANCE, REST = "#0072b2", "#d55e00", "#00855f", "#7a7f87"
 """Colours of the best model, the baseline, chance, and all others (after Okabe and Ito)."""
 INK, GRID = "#1b2026", "#d5dae0"
 """Colours of text and of lines behind the data."""
-HOVER = "hover: "
-"""What the ids of artists begin with that have a text to show on hover."""
+HOVER = "hover: "  # what the ids of artists begin with that have a text to show on hover
 
-_FAR_APART = 12
-"""Means that differ by this factor are easier to compare on a logarithmic axis."""
+_FAR_APART = 12  # means that differ by this factor are easier to compare on a logarithmic axis
 _FONT = 9
-_LINE = 1.35 * _FONT
-"""Points from one label to the next."""
+_LINE = 1.35 * _FONT  # points from one label to the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +172,6 @@ class Plots:
         return ax
 
     def _lines(self, ax: Axes | None, lines: Mapping[str, Mapping[int, float]], place: str) -> Axes:
-        """Draw a line for each model, with its name at the end."""
         from matplotlib.ticker import MaxNLocator
 
         ax = self._axes(ax, max(3.4, (len(lines) + 3) * _LINE / 72))
@@ -406,7 +402,6 @@ def shares_of(values: Sequence[Floats]) -> tuple[list[str], list[Floats]]:
 
 
 def _logarithmic(ax: Axes) -> None:
-    """Make the horizontal axis logarithmic, its numbers written out."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     ax.set_xscale("log")

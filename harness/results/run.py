@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_GROUP = 1 << 18
-"""Rows of a group in a table: threads write groups side by side."""
+_GROUP = 1 << 18  # rows of a group in a table: threads write groups side by side
 _KEYS = (FOLD, "model", "repeat", "user")
 
 
@@ -363,7 +362,6 @@ class Run(Shown):
         return Plots(self.record, lambda: self.values_by_user)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the tables, and every model's mean as a chart."""
         from harness.results.plots import image
 
         chart = image(replace(self.plot, width=7.2).forest(), "Every model's mean, with chance")

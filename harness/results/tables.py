@@ -208,8 +208,7 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: cannot be read: {str(error).partition(chr(10))[0]}") from error
 
 
-UNKNOWN = ""
-"""The id of an item of a file of lists that the data does not know."""
+UNKNOWN = ""  # the id of an item of a file of lists that the data does not know
 
 
 def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:

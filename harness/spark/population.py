@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 Other = TypeVar("Other")
 
-_ROWS = 1 << 16
-"""Of a batch that Spark writes."""
+_ROWS = 1 << 16  # of a batch that Spark writes
 _ODD = "odd"
 _GATHERED = (1 << 31) - 1
 """The number of what is wrong with buckets: what is wrong with what is read comes first."""
@@ -260,7 +259,6 @@ def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
 def _opened(
     layout: Layout, shared: Dataset, items_table: pl.DataFrame | None, _: int, content: Content
 ) -> Dataset:
-    """Return the data set of a bucket."""
     starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))
     row = content.get(dataset.ROW)
 

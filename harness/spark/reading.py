@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-PIECE_ROWS = 1 << 22
-"""Of a Parquet file; a task reads one or more pieces, as there are cores."""
+PIECE_ROWS = 1 << 22  # of a Parquet file; a task reads one or more pieces, as there are cores
 PART_ROWS, TASK_ROWS = 1 << 22, 1 << 25
 """So many rows are divided at once, and a task reads, where there are no more cores."""
 USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "\0since"

@@ -59,7 +59,6 @@ def _write_tables(
 
 
 def _schemas(config: Config) -> dict[str, pa.Schema]:
-    """Return the columns of the run's tables and their types."""
     import pyarrow as pa
 
     metrics = [str(metric) for metric in asked(config) if metric.definition.of == "user"]
@@ -74,7 +73,6 @@ def _schemas(config: Config) -> dict[str, pa.Schema]:
 
 
 def _refuse_taken(spark: SparkSession, tables: str) -> None:
-    """Raise UsageError where a table of a run is at a place already."""
     from pyspark.errors import AnalysisException
 
     for name in TABLES:
@@ -123,7 +121,6 @@ def evaluated(
 
 
 def _refuse_folds(config: Config) -> None:
-    """Raise UsageError where there are several evaluation sets."""
     if config.n_folds == 1:
         return
     cure = "set folds = 1, which is the last fold"

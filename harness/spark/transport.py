@@ -31,10 +31,8 @@ Work = Callable[[Batches], Batches]
 SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts STRING, error STRING"
 """Of rows: a part's number, a chunk of one of its contents, which `source` tells apart, and what
 the driver learns of it, as JSON."""
-CHUNK_BYTES = 1 << 18
-"""Of a content in one row: neither Spark nor Arrow is at ease with long rows."""
-_FAN_IN = 8
-"""So many sums at most are added up by one worker, or by the driver."""
+CHUNK_BYTES = 1 << 18  # of a content in one row: neither Spark nor Arrow is at ease with long rows
+_FAN_IN = 8  # so many sums at most are added up by one worker, or by the driver
 _SUMS = {"exact": Exact, "largest": Largest, "distinct": Distinct}
 
 
@@ -186,7 +184,6 @@ def contents(
 
 
 def _refuse(error: str | None) -> None:
-    """Raise a mistake that was met elsewhere."""
     if error is not None:
         kind, text = json.loads(error)
         raise getattr(errors, kind, HarnessError)(text)

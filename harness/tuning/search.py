@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
 DEFAULT_TRIALS = 30
-_PATIENCE = 20
-"""After so many draws a trial no new choice is expected."""
+_PATIENCE = 20  # after so many draws a trial no new choice is expected
 
 Params = Mapping[str, Any]
 Space = Mapping[str, Domain]

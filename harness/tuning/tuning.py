@@ -130,7 +130,6 @@ def tune(
 
 
 def _wanted(config: Config, names: Sequence[str]) -> list[ModelConfig]:
-    """Return the models to tune, in the config's order."""
     known = [model.name for model in config.models if model.space]
     if not known:
         raise UsageError(
