@@ -51,19 +51,16 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
                 f"to {k}; name a cut-off of {k} or less, or {run.again} --set "
                 f"evaluation.k={metric.k}"
             )
-    finished = [_written(fold, part) for fold, part in zip(config.folds(), run.folds, strict=True)]
+    finished = []
+    for fold, part in zip(config.folds(), run.folds, strict=True):
+        models = Finished(fold, fresh=True, background=None)
+        models.reused = ()  # says what a run itself took from the cache
+        models.answers = {model.name: partial(_answers, part, model) for model in part.models}
+        finished.append(models)
     scored = evaluate(config, wanted, finished, fail_fast=True)
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
     return replace(scored, record=record)
-
-
-def _written(config: Config, run: Run) -> Finished:
-    """Return the models of a fold, as the run's folder holds their lists."""
-    finished = Finished(config, fresh=True, background=None)
-    finished.reused = ()  # says what a run itself took from the cache
-    finished.answers = {model.name: partial(_answers, run, model) for model in run.models}
-    return finished
 
 
 def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
