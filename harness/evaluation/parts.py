@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -22,13 +22,11 @@ from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
 from harness.evaluation import memory
 from harness.evaluation.answers import Answers, ask
-from harness.evaluation.assemble import assemble
-from harness.evaluation.finished import Finished
 from harness.evaluation.fold import Failures, Fold, Models, Users, ask_in_memory
 from harness.evaluation.folds import require_windows
 from harness.evaluation.list_model import PrecomputedLists
 from harness.evaluation.memory import Limit, require_memory
-from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate_part
+from harness.evaluation.part import describing
 from harness.metrics import Metric, needs
 from harness.metrics.grades import refuse_grades
 from harness.models import guard
@@ -48,13 +46,8 @@ from harness.protocol.task import (
     noted,
     refuse_rows_without_order,
 )
-from harness.results.run import Run
-from harness.stats.slices import USER
 
 _log = logging.getLogger(__name__)
-
-Part = TypeVar("Part", covariant=True)
-Other = TypeVar("Other")
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,98 +341,3 @@ def in_buckets(
         observer.log(f"read {n_events} into buckets, {observer.seconds['read']:.1f} s")
         require_windows(config, buckets.shared)
         yield partial(_ask_in_buckets, buckets, limit)
-
-
-class Parts(Protocol[Part]):
-    """Parts of the users, wherever they are."""
-
-    def total(self, step: Callable[[Any], Sums]) -> Sums:
-        """Return what a function of a part adds up to."""
-
-    def kept(
-        self, make: Callable[[Any], Content], opened: Callable[[int, Content], Other]
-    ) -> Parts[Other]:
-        """Return new parts: what `make` makes of each, as `opened` makes it of what was kept."""
-
-
-@dataclass(frozen=True, eq=False)
-class EvaluatedParts:
-    """A run whose tables are in the parts of its users."""
-
-    run: Run
-    parts: Parts[EvaluatedPart]
-    candidate_ids: pl.Series
-
-
-def evaluate_parts(
-    config: Config,
-    parts: Parts[Dataset],
-    data: Dataset,
-    observer: Observer,
-    *,
-    fail_fast: bool = False,
-) -> EvaluatedParts:
-    """Evaluate the models of a config where no process has all users.
-
-    Each part has users of whole leaves (`harness.core.random.leaf_of`); `data` is what all have in
-    common: the items, the span, and no user or event.
-    """
-    metrics, finished = asked(config), Finished(config, fresh=True, background=None)
-    failures = Failures(fail_fast)
-    fold = Fold(config, metrics, failures, observer, finished)
-    refuse_in_parts(config, fold.models)
-    plan, learners = learn(fold, data, parts.total)
-    with observer.step("fit", "fitting"):
-        catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
-
-    def evaluated_part(part: Dataset) -> Content:
-        """Ask the models for the lists of a part's users, and score them; return what is kept."""
-        task, repeats = plan.task(part), dict[str, list[Learner]]()
-        for learner in learners:
-            if learner.name not in failures.errors:
-                repeats.setdefault(learner.name, []).append(learner)
-
-        def answers(name: str) -> list[Answers]:
-            return [learner.ask(task) for learner in repeats[name]]
-
-        return evaluate_part(
-            task,
-            users.with_attributes(users.of_events(task), task, config.compare.slices),
-            [(name, partial(answers, name)) for name in repeats],
-            metrics,
-            catalogue,
-            failures.copy(),  # what fails here fails for this part; all parts are asked
-            {name: Observer() for name in repeats},
-        ).content(metrics)
-
-    with observer.step("evaluate", "evaluating all parts"):
-        evaluated = parts.kept(evaluated_part, partial(EvaluatedPart.opened, metrics))
-    observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
-    candidate_ids = data.item_ids.gather(plan.candidates)
-    run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
-    return EvaluatedParts(run, evaluated, candidate_ids)
-
-
-def refuse_in_parts(config: Config, models: Models) -> None:
-    """Raise UsageError where a model cannot be fitted and asked part by part."""
-    if refused := of_all_events(models):
-        raise UsageError(
-            f"{refused}; remove these models, or run the config without --engine spark (your own "
-            "models can learn in parts: docs/baselines.md)"
-        )
-    files = [model.name for model in config.models if model.use is None]
-    if files:
-        raise UsageError(
-            f'model "{files[0]}" is a file of lists, which a run in parts does not read. Remove '
-            "it and score it by itself: harness score FILE --config CONFIG, or in Spark: "
-            "harness.spark.evaluate(predictions, truth, metrics)"
-        )
-
-
-def rows_of(
-    models: Sequence[str], candidate_ids: pl.Series, name: str, part: EvaluatedPart
-) -> pl.DataFrame:
-    """Return the rows of a part in a table of the run, ids as text; `name` is its file's."""
-    rows = part.run_tables(candidate_ids).rows(name, models)
-    texts: dict[str, Any] = {USER: pl.String, "items": pl.List(pl.String)}
-    return rows.cast({column: texts[column] for column in rows.columns if column in texts})

@@ -143,10 +143,3 @@ def test_a_column_without_values_is_refused_before_a_model_learns(tmp_path: Path
     small.write(tmp_path, {"people.csv": "user,town\nann,ash\nbob,\n"})
     how(settings)
     assert (tmp_path / "learnt").exists()
-
-
-def test_what_cannot_be_evaluated_in_parts(tmp_path: Path, large: None) -> None:
-    small.write(tmp_path, {"mine.csv": LISTS})
-    settings = small.config(tmp_path, POPULAR, FILE)
-    with refusal(UsageError, 'model "mine"', "harness score"):
-        small.in_parts(settings)
