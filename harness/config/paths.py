@@ -94,17 +94,14 @@ def escaped(path: str) -> str:
 PathText = Annotated[str, AfterValidator(expanded), PlainSerializer(escaped)]
 """A path of a config, or another name that a table may have."""
 
-
 FileText = Annotated[str, Field(min_length=1), AfterValidator(expanded), PlainSerializer(escaped)]
 """The same of a file: an empty one would name its folder."""
-
 
 PathOrFalse = Annotated[
     Annotated[PathText, Tag("path")] | Annotated[Literal[False], Tag("false")],
     Discriminator(lambda value: "false" if value is False else "path"),
 ]
 """The same, or that there is none."""
-
 
 PathTexts = Annotated[
     Annotated[FileText, Tag("one")]

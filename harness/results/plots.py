@@ -385,18 +385,18 @@ def shares_of(values: Sequence[Floats]) -> tuple[list[str], list[Floats]]:
 
     Examples
     --------
-    One of two users has 0. The others' values are one part, as they are equal.
+    One of two users has 0. The nonzero' values are one part, as they are equal.
 
     >>> shares_of([np.array([0.0, 0.5])])
     (['0', '0.5'], [array([50.]), array([50.])])
     """
-    others, n_users = [of_model[of_model != 0] for of_model in values], len(values[0])
-    every = np.concatenate(others)
-    zeros = 100 * (np.array([n_users - len(other) for other in others]) / n_users)
+    nonzero, n_users = [of_model[of_model != 0] for of_model in values], len(values[0])
+    every = np.concatenate(nonzero)
+    zeros = 100 * (np.array([n_users - len(some) for some in nonzero]) / n_users)
     edges = np.unique(np.quantile(every, [0, 0.25, 0.5, 0.75, 1])) if len(every) else every
     if len(edges) == 1:
         return ["0", f"{edges[0]:.2g}"], [zeros, 100 - zeros]
-    counts = [np.histogram(of_model, edges)[0] for of_model in others] if len(edges) else []
+    counts = [np.histogram(of_model, edges)[0] for of_model in nonzero] if len(edges) else []
     parts = [f"{low:.2g} to {high:.2g}" for low, high in pairwise(edges.tolist())]
     return ["0", *parts], [zeros, *(100 * (np.transpose(counts) / n_users))]
 
