@@ -385,7 +385,7 @@ def shares_of(values: Sequence[Floats]) -> tuple[list[str], list[Floats]]:
 
     Examples
     --------
-    One of two users has 0. The nonzero' values are one part, as they are equal.
+    One of two users has 0. The others' values are one part, as they are equal.
 
     >>> shares_of([np.array([0.0, 0.5])])
     (['0', '0.5'], [array([50.]), array([50.])])
