@@ -17,11 +17,11 @@ from harness.data import buckets as buckets_
 from harness.data.buckets import prepared
 from harness.data.datasets import DATASETS
 from harness.evaluation import memory
-from harness.evaluation.parts import EvaluatedParts, evaluate_parts
 from harness.evaluation.rescore import task_of
 from harness.metrics import Metric
 from harness.results.run import read
 from harness.scoring.submissions import SubmittedLists
+from harness.spark.run import EvaluatedParts, evaluate_parts
 
 LOG = """user,item,time
 ann,a,2020-01-01

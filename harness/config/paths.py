@@ -47,20 +47,12 @@ class Section(BaseModel):
 def expanded(path: str) -> str:
     """Return a path with the user's folder for ``~``, and values for variables.
 
-    ``$$`` is a dollar sign. URIs, names of tables that Spark reads, and of frames, are left as they
-    are.
-
-    Raises
-    ------
-    ValueError
-        A variable that is not set, or is empty.
+    ``$$`` is a dollar sign. URIs, names of tables that Spark reads, and of frames, are kept.
 
     Examples
     --------
-    >>> expanded("prices$$.csv")
-    'prices$.csv'
-    >>> expanded("s3a://shop/$day")
-    's3a://shop/$day'
+    >>> expanded("prices$$.csv"), expanded("s3a://shop/$day")
+    ('prices$.csv', 's3a://shop/$day')
     """
     if is_remote(path) or is_given(path):
         return path
@@ -102,17 +94,14 @@ def escaped(path: str) -> str:
 PathText = Annotated[str, AfterValidator(expanded), PlainSerializer(escaped)]
 """A path of a config, or another name that a table may have."""
 
-
 FileText = Annotated[str, Field(min_length=1), AfterValidator(expanded), PlainSerializer(escaped)]
 """The same of a file: an empty one would name its folder."""
-
 
 PathOrFalse = Annotated[
     Annotated[PathText, Tag("path")] | Annotated[Literal[False], Tag("false")],
     Discriminator(lambda value: "false" if value is False else "path"),
 ]
 """The same, or that there is none."""
-
 
 PathTexts = Annotated[
     Annotated[FileText, Tag("one")]

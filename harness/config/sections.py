@@ -57,10 +57,8 @@ _TableName = Annotated[
     Annotated[FileText, Tag("name")] | Annotated[TableConfig, Tag("table")],
     Discriminator(lambda value: "name" if isinstance(value, str) else "table"),
 ]
-IN_PYTHON = "harness.run"
-"""What a config is called that was made in Python."""
-TABLE = "table"
-"""The layout of any log, whose files and columns a config names."""
+IN_PYTHON = "harness.run"  # what a config is called that was made in Python
+TABLE = "table"  # the layout of any log, whose files and columns a config names
 
 
 def _meant(where: dict[str, Any]) -> dict[str, Any]:
@@ -207,22 +205,12 @@ def keys_of(layout: str) -> set[str]:
 
 
 class ModelConfig(Section):
-    """``[[models]]``: a recommender by import path, or precomputed recommendations.
-
-    Attributes
-    ----------
-    use, params : str, dict
-        The class, and its keyword parameters.
-    of : list of str, optional
-        Of an ensemble: its base models in this config, given to its parameter `models`.
-    lists : str or list of str, optional
-        The file of precomputed recommendations, instead of a class; or one a fold.
-    """
+    """``[[models]]``: a recommender by import path, or precomputed recommendations."""
 
     name: Annotated[str, Field(min_length=1)]
     use: str | None = None
-    lists: PathTexts | None = None
-    of: Annotated[list[str], Field(min_length=1)] | None = None
+    lists: PathTexts | None = None  # the file of recommendations, instead of a class; or one a fold
+    of: Annotated[list[str], Field(min_length=1)] | None = None  # base models, for its `models`
     params: dict[str, Any] = {}
     repeats: Annotated[int, Field(ge=1)] = 1
     space: Space = {}
@@ -309,17 +297,7 @@ class TuneConfig(Section):
 
 
 class Config(Section):
-    """A whole config; relative paths in it start at `folder`, the config file's own.
-
-    Attributes
-    ----------
-    fold : int
-        Of the config of a fold: how many windows, or files, stand after its own.
-    file : str
-        Its name in messages: the path of a config file.
-    given : Given
-        What was given in Python, and is in no file.
-    """
+    """A whole config; relative paths in it start at `folder`, the config file's own."""
 
     data: DataConfig
     split: Annotated[SplitConfig, Field(discriminator="strategy")]
@@ -329,9 +307,9 @@ class Config(Section):
     tune: TuneConfig = TuneConfig()
     models: Annotated[list[ModelConfig], Field(min_length=1)]
     folder: Annotated[Path, Field(exclude=True)] = Path()
-    fold: Annotated[int, Field(exclude=True)] = 0
-    file: Annotated[str, Field(exclude=True)] = "config"
-    given: Annotated[InstanceOf[Given], Field(exclude=True)] = Given()
+    fold: Annotated[int, Field(exclude=True)] = 0  # of several: how many stand after this one
+    file: Annotated[str, Field(exclude=True)] = "config"  # its name in messages
+    given: Annotated[InstanceOf[Given], Field(exclude=True)] = Given()  # objects in Python
 
     @model_validator(mode="after")
     def _consistent(self) -> Config:

@@ -69,8 +69,7 @@ def _values(values: Any) -> tuple[Any, ...]:
 
 
 _Values = Annotated[tuple[Any, ...], PlainValidator(_values), PlainSerializer(list)]
-Domain = Range | tuple[Any, ...]
-"""A range, or the values there are."""
+Domain = Range | tuple[Any, ...]  # a range, or the values there are
 Space = dict[
     str,
     Annotated[

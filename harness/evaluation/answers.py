@@ -26,8 +26,7 @@ from harness.protocol.task import Task
 BATCH_CELLS = 1 << 28
 """Users × candidates of one call to a recommender: a dense float32 score matrix of 1 GiB."""
 
-_ASKED_AGAIN = 100
-"""So many users are asked for once more, to see whether a model repeats itself."""
+_ASKED_AGAIN = 100  # so many users are asked for once more, to see whether a model repeats itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +34,11 @@ class Answers:
     """What one repeat of a model answered."""
 
     lists: Recommendations
-    left_out: Recommendations | None = None
-    """For the users whom the evaluation set leaves out."""
-    drawn: bool = False
-    """Whether the model asked anything of its draws."""
-    notes: tuple[str, ...] = ()
-    """What looks odd about a file of lists."""
-    refusal: str | None = None
-    """Why there are no lists for users left out."""
-    changes: str | None = None
-    """How the first repeat answers otherwise when it is asked again."""
+    left_out: Recommendations | None = None  # for the users whom the evaluation set leaves out
+    drawn: bool = False  # whether the model asked anything of its draws
+    notes: tuple[str, ...] = ()  # what looks odd about a file of lists
+    refusal: str | None = None  # why there are no lists for users left out
+    changes: str | None = None  # how the first repeat answers otherwise when it is asked again
 
 
 def ask_in_turn(
@@ -89,8 +83,7 @@ def ask(
     """Return a fitted model's answers; in the first repeat it may be asked for some again."""
     if isinstance(model, PrecomputedLists):
         lists = recommend(name, model, task, repeat)
-        notes = odd(name, lists, task.evaluation_set) if repeat == 0 else ()
-        answers = Answers(lists, notes=notes)
+        answers = Answers(lists, notes=odd(name, lists, task.evaluation_set))
     else:
         requests = _Requests(name, model, task, repeat)
         lists = requests.lists(progress)
@@ -105,10 +98,7 @@ def ask(
 
 
 def recommend(name: str, model: Recommender, task: Task, repeat: int) -> Recommendations:
-    """Return a fitted model's checked lists for all evaluated users, asked for in batches.
-
-    A file of lists is read as `harness score` reads them.
-    """
+    """Return a fitted model's checked lists for all evaluated users, asked for in batches."""
     if isinstance(model, PrecomputedLists):
         selected = task.evaluation_set
         return model.on(selected.user_ids, selected.candidate_ids, task.data.item_ids, selected.k)
@@ -200,7 +190,6 @@ class _Requests:
             plugins.raise_interrupt(error)
 
             def raises(n: int) -> bool:
-                """Return whether the model raises for the first n users."""
                 excluded = None if exclude is None else exclude[:n]
                 try:
                     self.model.recommend(users[:n], self.length, self.draws, exclude=excluded)

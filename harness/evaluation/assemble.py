@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from harness.config import Config, ModelConfig
-from harness.core.errors import counted
+from harness.core.errors import RecommenderError, counted
 from harness.core.exact_sum import Total
 from harness.data.dataset import Dataset
 from harness.evaluation.fold import Fold
@@ -60,21 +60,17 @@ def figures_by(
 
 
 def assemble(
-    fold: Fold,
-    data: Dataset,
-    split: Split,
-    candidate_ids: pl.Series,
-    total: Total[EvaluatedPart],
+    fold: Fold, data: Dataset, split: Split, candidate_ids: pl.Series, total: Total[EvaluatedPart]
 ) -> Run:
-    """Return the run that the users of all parts make, of which only the tables are missing.
+    """Return the run that the users of all parts make; only its tables are missing.
 
-    Models that failed in any part are added to the failures of the fold; HarnessError where none
-    is left, or the evaluation set is empty.
+    Models that failed in any part join the fold's failures. HarnessError where none is left.
     """
     config, metrics, failures, observer = fold.config, fold.metrics, fold.failures, fold.observer
     sums: Any = total(attrgetter("sums"))
     evaluation = _evaluation(config, data, split, candidate_ids, sums["set"])
-    failures.add_parts(sums["failed"])
+    for name in sums["failed"].keys() - failures.errors.keys():  # where other processes asked
+        failures.add(name, RecommenderError(min(sums["failed"][name])))
     failures.require_others(config)
     config_left = failures.without(config)
     with observer.step("compare"):
@@ -141,12 +137,7 @@ def _evaluation(
 
 
 def _record_of(
-    fold: Fold,
-    settings: ModelConfig,
-    sums: Mapping[Any, Any],
-    figures: Figures,
-    *,
-    varies: bool,
+    fold: Fold, settings: ModelConfig, sums: Mapping[Any, Any], figures: Figures, *, varies: bool
 ) -> ModelRecord:
     """Return what the scores and lists of all users tell of a model."""
     config, metrics, name = fold.config, fold.metrics, settings.name

@@ -102,10 +102,7 @@ class Factory:
         self.original = None if self.kind is not None else model
 
     def make(self, repeat: int, base_models: Sequence[Recommender]) -> Recommender:
-        """Return one repeat, which has learnt nothing, of base models that are made already.
-
-        Every `seed` and `random_state` is its own value at repeat 0, and then follows from it.
-        """
+        """Return one repeat, which has learnt nothing; its seeds follow from those of repeat 0."""
         settings, name = self.settings, self.settings.name
         if settings.use is None:
             return PrecomputedLists(name, self.config)

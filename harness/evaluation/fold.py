@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -23,21 +23,17 @@ from harness.results.record import FailedModel
 
 _log = logging.getLogger(__name__)
 
-Models = Sequence[dict[str, Recommender]]
-"""Of each repeat, the models that have so many, by name."""
+Models = Sequence[dict[str, Recommender]]  # of each repeat, the models that have so many, by name
 
 
 @dataclass(frozen=True)
 class Failures:
-    """The models that failed so far, in any fold; none is asked again.
-
-    `errors` are what they raised, `failed` what the record says of them.
-    """
+    """The models that failed so far, in any fold; none is asked again."""
 
     fail_fast: bool = False
     fold: int | None = None
-    errors: dict[str, HarnessError] = field(default_factory=dict)
-    failed: dict[str, FailedModel] = field(default_factory=dict)
+    errors: dict[str, HarnessError] = field(default_factory=dict)  # what they raised
+    failed: dict[str, FailedModel] = field(default_factory=dict)  # what the record says of them
 
     def copy(self) -> Failures:
         """Return failures that others are added to on their own, as those of a part are."""
@@ -63,11 +59,6 @@ class Failures:
         self.errors[name] = error
         self.failed[name] = FailedModel(name=name, error=text, fold=self.fold)
 
-    def add_parts(self, texts: Mapping[str, Mapping[str, object]]) -> None:
-        """Add models that failed where other processes asked them, by what they raised there."""
-        for name in texts.keys() - self.errors.keys():
-            self.add(name, RecommenderError(min(texts[name])))
-
     def require_others(self, config: Config) -> None:
         """Raise what the only model raised, or RecommenderError where all of several failed."""
         if len(self.errors) < len(config.models):
@@ -79,10 +70,7 @@ class Failures:
         raise RecommenderError(f"all {len(self.errors)} models failed:\n{reasons}") from first
 
     def without(self, config: Config) -> Config:
-        """Return a config of the models that are left; without the baseline all pairs are compared.
-
-        It is no config to evaluate by: models that are left may be made of one that failed.
-        """
+        """Return a config of the models that are left, which may be made of one that failed."""
         return with_models(config, [m.name for m in config.models if m.name not in self.errors])
 
     def records(self, config: Config) -> tuple[FailedModel, ...]:
@@ -143,16 +131,12 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Users:
-    """The evaluated users of a fold, in memory or in buckets, and what metrics need.
-
-    `profile` is that of `harness.protocol.users.of_events`, and `ask` returns the answers of a
-    model for all users, those of every repeat.
-    """
+    """The evaluated users of a fold, in memory or in buckets, and what metrics need."""
 
     task: Task
-    profile: pl.DataFrame
+    profile: pl.DataFrame  # that of `harness.protocol.users.of_events`
     catalogue: Catalogue | None
-    ask: Callable[[ModelConfig], list[Answers]]
+    ask: Callable[[ModelConfig], list[Answers]]  # every repeat's answers of a model, for all users
 
 
 def ask_in_memory(fold: Fold, task: Task, settings: ModelConfig) -> list[Answers]:

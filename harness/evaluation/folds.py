@@ -1,8 +1,4 @@
-"""Several evaluation sets of one config: what their runs tell together.
-
-Each fold is evaluated as a run of its own would be. Scores are means over folds; statistics count
-each user once, in how many folds the user may be (`harness.stats.folds`).
-"""
+"""Several evaluation sets of one config: means over folds, and statistics of each user once."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,8 +15,7 @@ import polars as pl
 
 from harness.config import Config, GivenSplit, TimeSplit
 from harness.config.paths import paths_of
-from harness.core.alike import AT, FORM, Forms
-from harness.core.errors import DataError, UsageError, counted, visible
+from harness.core.errors import DataError, UsageError, counted
 from harness.core.exact_sum import of_one
 from harness.core.progress import Observer
 from harness.data.dataset import DAY_US, Dataset
@@ -34,7 +29,6 @@ from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import end_of
 from harness.protocol.task import Task, task_on
 from harness.protocol.task import read as read_events
-from harness.results.folder import FOLD
 from harness.results.record import Chance, Evaluation, ModelRecord, RunRecord
 from harness.results.run import Run
 from harness.stats.chance_law import Law, has_law
@@ -79,17 +73,15 @@ def require_files(config: Config) -> None:
 
 def tasks(config: Config) -> Iterator[Task]:
     """Yield the task of every fold; events that several have in common are read once."""
-    folds, numbers = config.folds(), count(1)
-    for _, same in groupby(folds, key=lambda fold: fold.layout()):
-        first, *later = same
+    folds = config.folds()
+    for _, same in groupby(enumerate(folds, 1), key=lambda pair: pair[1].layout()):
+        alike = list(same)
         with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
-            data = read_events(first, background, Observer())
+            data = read_events(alike[0][1], background, Observer())
         require_windows(config, data)
-        for fold in (first, *later):
-            number = next(numbers)
-            observer = Observer(label(number, len(folds)))
+        for number, fold in alike:
             with named(number, len(folds)):
-                task = task_on(fold, data, observer)
+                task = task_on(fold, data, Observer(label(number, len(folds))))
             yield task
 
 
@@ -158,10 +150,7 @@ def over_folds(
 
 
 def _estimate(
-    metric: Metric,
-    by_fold: Sequence[ModelRecord],
-    part: Sequence[ScoredFold],
-    figures: Figures,
+    metric: Metric, by_fold: Sequence[ModelRecord], part: Sequence[ScoredFold], figures: Figures
 ) -> ModelEstimate:
     name = by_fold[0].name
     if metric.definition.of == "set":
@@ -175,7 +164,6 @@ def _estimate(
 
 
 def _means(by_fold: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
-    """Return the means over folds, by key."""
     return {key: mean(np.array([values[key] for values in by_fold])) for key in by_fold[0]}
 
 
@@ -236,7 +224,6 @@ class HeldOut:
     def __init__(self, config: Config) -> None:
         self._given = isinstance(config.split, GivenSplit) and config.n_folds > 1
         self._pairs: list[pl.DataFrame] = []
-        self._users: list[pl.DataFrame] = []
         self.overlaps: list[str] = []
 
     def add(self, fold: EvaluationSet) -> None:
@@ -260,8 +247,6 @@ class HeldOut:
                     f"{'is' if both == 1 else 'are'} true in both"
                 )
         self._pairs.append(pairs)
-        fold_column = pl.lit(len(self._pairs)).alias(FOLD)
-        self._users.append(pl.select(user=fold.user_ids.cast(pl.String)).with_columns(fold_column))
 
     def notes(self, folds: Sequence[Sequence[str]]) -> list[str]:
         """Return what is odd about folds together, what all say once, other notes with a fold."""
@@ -272,26 +257,4 @@ class HeldOut:
             for note in notes
             if note not in common
         ]
-        return [*self.overlaps, *self._alike(), *common, *single]
-
-    def _alike(self) -> Iterator[str]:
-        """Yield a note where users of two folds have ids that are alike."""
-        if not self._given:
-            return
-        users = pl.concat(self._users).with_row_index(AT)
-        alike = (
-            users.join(Forms.of(users["user"]).plain, on=AT, maintain_order="left")
-            # Where one file has both, they are two users.
-            .filter(pl.col("user").n_unique().over(FORM, FOLD) == 1)
-            .unique([FORM, "user"], keep="first", maintain_order=True)
-            .filter(pl.len().over(FORM) > 1)
-            .sort(FORM, maintain_order=True)
-        )
-        if len(alike):
-            first = alike.head(2).select("user", FOLD).iter_rows()
-            examples = (f'"{visible(user)}" of fold {n}' for user, n in first)
-            yield (
-                f"{counted(alike[FORM].n_unique(), 'user')} may have two spellings, such as "
-                f"{' and '.join(examples)}: ids are text, so these are different users; use one "
-                "spelling"
-            )
+        return [*self.overlaps, *common, *single]

@@ -167,7 +167,6 @@ def _name_frames(value: Any, role: str, frames: dict[str, Any]) -> Any:
 
 
 def _is_frame(value: Any) -> bool:
-    """Return whether something looks like a frame of any library."""
     methods = ("__arrow_c_stream__", "__dataframe__", "columns")
     return not isinstance(value, type) and (
         isinstance(value, pl.LazyFrame) or any(hasattr(value, name) for name in methods)
@@ -264,7 +263,6 @@ def _events(table: EventTable, native: Any) -> pl.DataFrame:
 
 
 def _require_columns(table: EventTable, native: Any, columns: Sequence[Any]) -> None:
-    """Raise DataError where a frame of events lacks a column."""
     role = table.name
     for name in [name for name in table.columns if name not in columns]:
         require_names(columns, role)

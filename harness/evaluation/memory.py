@@ -17,10 +17,8 @@ from harness.protocol.task import asked
 BASE, AN_EVENT = 300_000_000, 42
 """Bytes that a run holds: at its start, and of every event while all are in memory."""
 _A_USER, _A_VALUE = 400, 40
-LEAST = 1_000_000_000
-"""Bytes that a run on buckets needs, whatever the log."""
-_GROUP = Path("/sys/fs/cgroup")
-"""Where Linux says what a container may use."""
+LEAST = 1_000_000_000  # bytes that a run on buckets needs, whatever the log
+_GROUP = Path("/sys/fs/cgroup")  # where Linux says what a container may use
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT])(I?)B?\s*", re.IGNORECASE)
 
 
@@ -72,8 +70,7 @@ def require_memory(
 ) -> None:
     """Raise UsageError where a run needs more memory than there is: the system would swap.
 
-    The values of all folds stay: of `held` users of earlier ones, and later ones are taken to have
-    as many users as this one. `events` are in memory at once.
+    Of `held` users of earlier folds and as many later ones as of this fold the values stay.
     """
     users, candidates = held + len(selected.users) * (config.fold + 1), len(selected.candidates)
     lists, n_metrics = sum(model.repeats for model in config.models), len(asked(config))

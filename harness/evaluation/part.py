@@ -1,8 +1,4 @@
-"""The users of one part evaluated: lists asked for and scored, and all that adds up over parts.
-
-All users are one part where they are in memory. What a run says follows from the users' scores and
-from sums over the parts (`harness.evaluation.assemble`), whoever holds them.
-"""
+"""The users of one part (all, where they are in memory): lists asked for, scored, added up."""
 
 from __future__ import annotations
 
@@ -38,10 +34,7 @@ Content = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedPart(ProfiledUsers):
-    """The users of a part, their scores, and each repeat's lists by model.
-
-    `sums` say what is known of all users when those of all parts are added up.
-    """
+    """The users of a part, their scores, each repeat's lists by model, and sums over the users."""
 
     sums: Mapping[Any, Any]
     lists: Mapping[str, Sequence[Recommendations]]
@@ -96,8 +89,7 @@ def evaluate_part(
 ) -> EvaluatedPart:
     """Ask models for the lists of the users of a part, and score them.
 
-    `models` are names, each with what returns the model's answers, or raises; the answers are let
-    go before the next ones are asked for.
+    `models` are names, each with what returns the answers; these go before the next are asked for.
     """
     selected, left_out = task.evaluation_set, task.left_out.evaluation_set
     sample, unread = sample_of_users(task.config, selected, left_out)

@@ -1,50 +1,248 @@
-"""Users in parts: buckets of a log larger than memory, or parts that no process has all of.
-
-What is global is added up over the parts: the events of every item, the cut-off of a split per
-user, and what models learn from. Then each part has its share of the evaluation set, and every
-model is asked for the lists of its users. Figures are those of a run in memory, to the last bit.
-"""
+"""Users in buckets of a log larger than memory, or in parts that no process has all of."""
 
 from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
 
-from harness.config import Config, ModelConfig
-from harness.core.arrays import Int64
-from harness.core.errors import UsageError, counted
-from harness.core.exact_sum import Sums, of_parts
+from harness.config import Config, GivenSplit, ModelConfig, TimeSplit
+from harness.core.arrays import Int32, Int64
+from harness.core.errors import RecommenderError, UsageError, counted
+from harness.core.exact_sum import Largest, Sums, Total, of_parts
 from harness.core.progress import Observer, doing
 from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
 from harness.evaluation import memory
-from harness.evaluation.answers import Answers
-from harness.evaluation.assemble import assemble
-from harness.evaluation.finished import Finished
+from harness.evaluation.answers import Answers, ask
 from harness.evaluation.fold import Failures, Fold, Models, Users, ask_in_memory
 from harness.evaluation.folds import require_windows
+from harness.evaluation.list_model import PrecomputedLists
 from harness.evaluation.memory import Limit, require_memory
-from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate_part
-from harness.evaluation.plan import Learner, learn, of_all_events
+from harness.evaluation.part import describing
+from harness.metrics import Metric, needs
+from harness.metrics.grades import refuse_grades
+from harness.models import guard
+from harness.models.base import Recommender, Train
+from harness.models.item_stats import Catalogue, candidate_counts, catalogue_of, users_having
 from harness.models.recommendations import Recommendations
-from harness.protocol.evaluation_set import EvaluationSet, merged, refuse_empty, without_seen
-from harness.protocol.task import Task, asked, log_evaluation_set, noted, refuse_rows_without_order
-from harness.protocol.users import of_events, with_attributes
-from harness.results.run import Run
-from harness.stats.slices import USER
+from harness.models.sums import FromSums, Step, Steps, after, fit_all, fits_in_parts, without_events
+from harness.protocol import evaluation_set, newcomers, split, strays, users
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.k_core import Core, core_of_parts
+from harness.protocol.split import Split
+from harness.protocol.task import (
+    VALUES,
+    Task,
+    asked,
+    log_evaluation_set,
+    noted,
+    refuse_rows_without_order,
+)
 
 _log = logging.getLogger(__name__)
 
-Part = TypeVar("Part", covariant=True)
-Other = TypeVar("Other")
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What all parts have in common: `data` has no users, `split` no events."""
+
+    config: Config
+    data: Dataset
+    split: Split
+    candidates: Int32
+    item_counts: Int64
+    core: Core | None
+
+    def train(self, part: Dataset) -> Train:
+        """Return a part's training events; in it each item may be a candidate."""
+        part = within(self.core, part)
+        events = split.divided(part, self.config.split).train
+        every_item = np.arange(len(self.item_counts), dtype=np.int32)
+        return Train(part, events, every_item, self.split.cutoff)
+
+    def train_of_all(self) -> Train:
+        """Return what all parts' training events have in common: all but users and events."""
+        return without_events(replace(self.train(self.data), candidates=self.candidates))
+
+    def task(self, part: Dataset) -> Task:
+        """Return a part's share of the task."""
+        rules, part = self.config.evaluation, within(self.core, part)
+        divided = replace(split.divided(part, self.config.split), cutoff=self.split.cutoff)
+        evaluated = evaluation_set.of_candidates(part, divided, rules, self.candidates)
+        return Task(self.config, part, divided, evaluated)
+
+    def catalogue(self, metrics: Sequence[Metric], total: Total[Dataset]) -> Catalogue | None:
+        """Return what metrics need to know of the candidates."""
+        counts, having = None, (self.item_counts, 0)
+        if any(metric.definition.shares for metric in metrics):
+
+            def having_of(part: Dataset) -> Sums:
+                users_of_items, any_item = users_having(self.train(part))
+                return {"users": users_of_items, "any": np.array([any_item])}
+
+            sums: Any = total(having_of)
+            having = sums["users"], int(sums["any"][0])
+        if "train" in needs(metrics):
+            counts = candidate_counts(self.item_counts, self.candidates, lambda: having)
+        return catalogue_of(self.train_of_all(), needs(metrics), counts)
+
+
+def plan_of(config: Config, data: Dataset, total: Total[Dataset]) -> Plan:
+    """Return the plan of a log in parts, which have the items and the span of `data` in common."""
+    least_user, least_item = config.data.least
+    core = core_of_parts(least_user, least_item, len(data.item_ids), total)
+    data = within(core, data)
+    sums: Any = total(partial(_counts, config, core))
+    data = strays.checked(config, data, sums.get("days"))
+    evaluation_set.require_types(data, config.evaluation)
+    whole = split.of_sums(split.divided(data, config.split), sums["split"])
+    split.refuse_empty(whole, data)
+    if isinstance(config.split, GivenSplit):
+
+        def sides_of(part: Dataset) -> newcomers.Sides:
+            part = within(core, part)
+            sides = split.divided(part, config.split)
+            return newcomers.users_of(part, sides.train, sides.valid)
+
+        new_users = newcomers.newcomers_of_parts(sums["odd"], sides_of, total)
+        new_items = split.newcomer_items(data, sums["items"], sums["valid items"])
+        whole = replace(whole, alike=(*new_users.notes("user"), *new_items))
+    rule = config.evaluation.candidates or data.candidates
+    candidates = evaluation_set.candidates_of(data, whole, rule, sums["items"] > 0)
+    if config.graded:
+        refuse_grades(asked(config), sums["highest"].values, VALUES)
+    return Plan(config, data, whole, candidates, sums["items"], core)
+
+
+def within(core: Core | None, part: Dataset) -> Dataset:
+    """Return a part of a log, or of its k-core."""
+    return part if core is None else core.of(part)
+
+
+def _counts(config: Config, core: Core | None, part: Dataset) -> Sums:
+    part = within(core, part)
+    sides = split.divided(part, config.split)
+    items = sides.train.item_counts(len(part.item_ids))
+    highest = Largest(evaluation_set.highest_grade(part, sides, config.evaluation))
+    sums: Sums = {"split": split.sums(sides), "items": items, "highest": highest}
+    if isinstance(config.split, TimeSplit):
+        return {**sums, "days": strays.by_day(part)}
+    if not isinstance(config.split, GivenSplit):
+        return sums
+    odd = newcomers.odd_forms(newcomers.users_of(part, sides.train, sides.valid))
+    valid = sides.valid.item_counts(len(part.item_ids))
+    return {**sums, "odd": odd, "valid items": valid}
+
+
+class Learner(NamedTuple):
+    """A repeat of a model that is fitted and asked part by part."""
+
+    repeat: int
+    name: str
+    model: Recommender
+
+    def ask(self, task: Task) -> Answers:
+        """Return the fitted model's answers for the users of a part."""
+        from_sums = cast(FromSums, self.model)
+        learnt = guard.guarded(self.name, "for_users", lambda: from_sums.for_users(task.train))
+        return ask(self.name, learnt, task, self.repeat)
+
+
+def learners_of(models: Models) -> list[Learner]:
+    """Return all repeats of models, without files of lists, which learn nothing."""
+    return [
+        Learner(repeat, name, model)
+        for repeat, by_name in enumerate(models)
+        for name, model in by_name.items()
+        if not isinstance(model, PrecomputedLists)
+    ]
+
+
+def of_all_events(models: Models) -> str:
+    """Return which models can only learn from all events at once, for messages."""
+    names = dict.fromkeys(m.name for m in learners_of(models) if not fits_in_parts(m.model))
+    if not names:
+        return ""
+    learn = counted(len(names), "model learns", "models learn")
+    return f"{learn} from all events at once: {', '.join(names)}"
+
+
+def learn(fold: Fold, data: Dataset, total: Total[Dataset]) -> tuple[Plan, list[Learner]]:
+    """Return the plan of parts, and the models that have learnt from sums over them."""
+    observer, failures = fold.observer, fold.failures
+    with observer.step("evaluation set", "making the evaluation set"), noted(data):
+        plan = plan_of(fold.config, data, total)
+    learners = [model for model in learners_of(fold.models) if model.name not in failures.errors]
+    if len(plan.candidates) == 0 or not learners:  # told when the users are known, too
+        return plan, []
+    columns = list(dict.fromkeys(fold.config.compare.slices))
+    if columns:  # before models learn
+        counts: Any = total(lambda part: users.value_counts(plan.task(part), columns))
+        users.refuse_without_values(fold.config, counts)
+    with observer.step("fit", "fitting models"):
+        _fit(plan, learners, total, fold.clocks, failures)
+    n_models = counted(len({learner.name for learner in learners}), "model")
+    observer.log(f"fit {n_models}, {observer.seconds['fit']:.1f} s")
+    return plan, learners
+
+
+def _fit(
+    plan: Plan,
+    learners: Sequence[Learner],
+    total: Total[Dataset],
+    clocks: Mapping[str, Observer],
+    failures: Failures,
+) -> None:
+    """Fit models; those that fail take no more steps."""
+    train = plan.train_of_all()
+
+    def sums_of_all(step: Step) -> Sums:
+        try:
+            return total(lambda part: step(plan.train(part)))
+        except (TypeError, ValueError) as error:  # what models raise is in `failures`
+            raise RecommenderError(
+                f"the sums of a model's parts cannot be added: {error}; each part must return "
+                "the same keys and shapes"
+            ) from error
+
+    all_steps = [
+        _caught(m.name, guard.fit_steps(m.name, m.model, train), clocks[m.name], failures)
+        for m in learners
+    ]
+    fit_all(all_steps, sums_of_all)
+
+
+def _caught(name: str, steps: Steps, clock: Observer, failures: Failures) -> Steps:
+    """Yield a model's steps, each as `_sums_of` takes it, until the model has learnt or failed."""
+    # What is sent back adds up over the parts: "sums" of the parts where the step went well, and
+    # "failed", what the model raised in the other parts. One part that failed ends the model.
+    total: Any = {}
+    while name not in failures.errors:
+        step = None
+        with failures.caught(name), clock.step("fit", "fitting"):
+            if "failed" in total:
+                raise RecommenderError(min(total["failed"]))
+            # Taken out: no name holds sums while the next ones are made.
+            step = after(steps, total.pop("sums", None))
+        if step is None:  # it has learnt, or failed just now
+            return
+        total = yield partial(_sums_of, name, step, clock, failures)
+
+
+def _sums_of(name: str, step: Step, clock: Observer, failures: Failures, part: Train) -> Sums:
+    """Return a part's sums of a model as "sums", or what it raised as "failed"."""
+    if name not in failures.errors:
+        with failures.caught(name), clock.step("fit", "fitting"):
+            return {"sums": step(part)}
+    return {"failed": {failures.failed[name].error: np.array([1])}}
 
 
 def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Users:
@@ -71,17 +269,17 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Us
                 if name not in failures.errors:
                     with failures.caught(name), fold.clocks[name].step("recommend", "recommending"):
                         answers[name][learner.repeat].append(learner.ask(task))
-            evaluated.append(without_seen(task.evaluation_set))
-            left_out.append(without_seen(task.left_out.evaluation_set))
-            profiles.append(of_events(task))
-        every, order = merged(evaluated)
-        left_out_set, left_out_order = merged(left_out)
+            evaluated.append(evaluation_set.without_seen(task.evaluation_set))
+            left_out.append(evaluation_set.without_seen(task.left_out.evaluation_set))
+            profiles.append(users.of_events(task))
+        every, order = evaluation_set.merged(evaluated)
+        left_out_set, left_out_order = evaluation_set.merged(left_out)
     for learner in learners:  # its memory is free again
         del fold.models[learner.repeat][learner.name]
     config, data = plan.config, replace(plan.data, user_ids=every.user_ids)
     with noted(data):
         rule = config.evaluation.candidates or data.candidates
-        refuse_empty(every.funnel, len(every.candidates), rule, plan.split)
+        evaluation_set.refuse_empty(every.funnel, len(every.candidates), rule, plan.split)
     seconds = observer.seconds["recommend"]
     observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
     log_evaluation_set(every, observer)
@@ -143,98 +341,3 @@ def in_buckets(
         observer.log(f"read {n_events} into buckets, {observer.seconds['read']:.1f} s")
         require_windows(config, buckets.shared)
         yield partial(_ask_in_buckets, buckets, limit)
-
-
-class Parts(Protocol[Part]):
-    """Parts of the users, wherever they are."""
-
-    def total(self, step: Callable[[Any], Sums]) -> Sums:
-        """Return what a function of a part adds up to."""
-
-    def kept(
-        self, make: Callable[[Any], Content], opened: Callable[[int, Content], Other]
-    ) -> Parts[Other]:
-        """Return new parts: what `make` makes of each, as `opened` makes it of what was kept."""
-
-
-@dataclass(frozen=True, eq=False)
-class EvaluatedParts:
-    """A run whose tables are in the parts of its users."""
-
-    run: Run
-    parts: Parts[EvaluatedPart]
-    candidate_ids: pl.Series
-
-
-def evaluate_parts(
-    config: Config,
-    parts: Parts[Dataset],
-    data: Dataset,
-    observer: Observer,
-    *,
-    fail_fast: bool = False,
-) -> EvaluatedParts:
-    """Evaluate the models of a config where no process has all users.
-
-    Each part has users of whole leaves (`harness.core.random.leaf_of`); `data` is what all have in
-    common: the items, the span, and no user or event.
-    """
-    metrics, finished = asked(config), Finished(config, fresh=True, background=None)
-    failures = Failures(fail_fast)
-    fold = Fold(config, metrics, failures, observer, finished)
-    refuse_in_parts(config, fold.models)
-    plan, learners = learn(fold, data, parts.total)
-    with observer.step("fit", "fitting"):
-        catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
-
-    def evaluated_part(part: Dataset) -> Content:
-        """Ask the models for the lists of a part's users, and score them; return what is kept."""
-        task, repeats = plan.task(part), dict[str, list[Learner]]()
-        for learner in learners:
-            if learner.name not in failures.errors:
-                repeats.setdefault(learner.name, []).append(learner)
-
-        def answers(name: str) -> list[Answers]:
-            return [learner.ask(task) for learner in repeats[name]]
-
-        return evaluate_part(
-            task,
-            with_attributes(of_events(task), task, config.compare.slices),
-            [(name, partial(answers, name)) for name in repeats],
-            metrics,
-            catalogue,
-            failures.copy(),  # what fails here fails for this part; all parts are asked
-            {name: Observer() for name in repeats},
-        ).content(metrics)
-
-    with observer.step("evaluate", "evaluating all parts"):
-        evaluated = parts.kept(evaluated_part, partial(EvaluatedPart.opened, metrics))
-    observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
-    candidate_ids = data.item_ids.gather(plan.candidates)
-    run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
-    return EvaluatedParts(run, evaluated, candidate_ids)
-
-
-def refuse_in_parts(config: Config, models: Models) -> None:
-    """Raise UsageError where a model cannot be fitted and asked part by part."""
-    if refused := of_all_events(models):
-        raise UsageError(
-            f"{refused}; remove these models, or run the config without --engine spark (your own "
-            "models can learn in parts: docs/baselines.md)"
-        )
-    files = [model.name for model in config.models if model.use is None]
-    if files:
-        raise UsageError(
-            f'model "{files[0]}" is a file of lists, which a run in parts does not read. Remove '
-            "it and score it by itself: harness score FILE --config CONFIG, or in Spark: "
-            "harness.spark.evaluate(predictions, truth, metrics)"
-        )
-
-
-def rows_of(
-    models: Sequence[str], candidate_ids: pl.Series, name: str, part: EvaluatedPart
-) -> pl.DataFrame:
-    """Return the rows of a part in a table of the run, ids as text; `name` is its file's."""
-    rows = part.run_tables(candidate_ids).rows(name, models)
-    texts: dict[str, Any] = {USER: pl.String, "items": pl.List(pl.String)}
-    return rows.cast({column: texts[column] for column in rows.columns if column in texts})

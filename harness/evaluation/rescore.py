@@ -1,7 +1,4 @@
-"""The lists of a run, from its folder or given again, known to be those that it scored.
-
-``harness score RUN`` scores them under other metrics, `explain` and `submit` take one model's.
-"""
+"""The lists of a run, from its folder or given again, known to be those that it scored."""
 
 from __future__ import annotations
 
@@ -54,19 +51,16 @@ def rescore(folder: Path | str, metrics: Sequence[Metric] = ()) -> Run:
                 f"to {k}; name a cut-off of {k} or less, or {run.again} --set "
                 f"evaluation.k={metric.k}"
             )
-    finished = [_written(fold, part) for fold, part in zip(config.folds(), run.folds, strict=True)]
+    finished = []
+    for fold, part in zip(config.folds(), run.folds, strict=True):
+        models = Finished(fold, fresh=True, background=None)
+        models.reused = ()  # says what a run itself took from the cache
+        models.answers = {model.name: partial(_answers, part, model) for model in part.models}
+        finished.append(models)
     scored = evaluate(config, wanted, finished, fail_fast=True)
     notes = (*scored.notes, *run.source_notes(wanted))
     record = scored.record.model_copy(update={"failed": run.failed, "notes": notes})
     return replace(scored, record=record)
-
-
-def _written(config: Config, run: Run) -> Finished:
-    """Return the models of a fold, as the run's folder holds their lists."""
-    finished = Finished(config, fresh=True, background=None)
-    finished.reused = ()  # says what a run itself took from the cache
-    finished.answers = {model.name: partial(_answers, run, model) for model in run.models}
-    return finished
 
 
 def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
@@ -86,10 +80,7 @@ def _answers(run: Run, model: ModelRecord, task: Task) -> Asked:
 
 @dataclass(frozen=True, eq=False)
 class RunTask:
-    """An evaluation set of a run, made again of its data: that of a fold, from 1, or the only one.
-
-    `run` is the run of that fold; without folds it is the `whole` run.
-    """
+    """An evaluation set of a run, made again of its data: a fold's, from 1, or the only one."""
 
     whole: Run
     run: Run
@@ -98,10 +89,7 @@ class RunTask:
     folds: int
 
     def lists(self, model: str, repeat: int = 0, *, again: bool = False) -> Recommendations:
-        """Return the lists of a model, known to be those of the run; without a file ask it `again`.
-
-        Raises UsageError where there are none, or they have changed since.
-        """
+        """Return lists of a model that are known to be the run's; without a file ask it `again`."""
         run, task = self.run, self.task
         if again and not (self.whole.folder / RECOMMENDATIONS).exists():
             made = Factories(task.config, [model]).make([model], repeat)[model]
@@ -130,10 +118,7 @@ class RunTask:
 
 
 def task_of(whole: Run, fold: int | None = None) -> RunTask:
-    """Return an evaluation set of a run, of the last fold by default; 1 is the earliest.
-
-    Raises HarnessError where there is no such fold, or its data are gone or have changed since.
-    """
+    """Return an evaluation set of a run, of the last fold by default; 1 is the earliest."""
     configs = configs_of(whole)
     folds = len(configs)
     if fold is not None and folds == 1:

@@ -139,12 +139,7 @@ def run(
     with shown(progress), ThreadPoolExecutor(1) as keeping:
         finished = [Finished(fold, fresh=fresh, background=keeping) for fold in config.folds()]
         run = evaluate(
-            config,
-            asked(config),
-            finished,
-            fail_fast=fail_fast,
-            memory=memory,
-            jobs=jobs,
+            config, asked(config), finished, fail_fast=fail_fast, memory=memory, jobs=jobs
         )
     unkept = {name: why for fold in finished for name, why in fold.unkept.items()}
     for why in dict.fromkeys(unkept.values()):

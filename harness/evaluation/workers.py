@@ -1,7 +1,4 @@
-"""Models evaluated by several processes: a worker reads the same files and makes the same task.
-
-A model's lists follow from task, parameters and seed alone; so they are the same, whoever asks.
-"""
+"""Models evaluated by several processes: a worker reads the same files and makes the same task."""
 
 from __future__ import annotations
 
@@ -72,10 +69,7 @@ def data_of(stamps: object, tasks: Iterable[Task]) -> str:
 
 
 class ModelWorkers:
-    """The models of a config with all folds, of which some are evaluated by workers.
-
-    `ready` returns when the files can be read by others, too: when the cache is written.
-    """
+    """The models of a config with all folds, of which some are evaluated by workers."""
 
     def __init__(self, config: Config, workers: Workers) -> None:
         self._workers, self._shared = workers, list[str]()
@@ -92,8 +86,7 @@ class ModelWorkers:
     ) -> Generator[tuple[str, Callable[[], list[Answers]]], None, None]:
         """Yield models that have not failed with what returns their answers, or raises.
 
-        First those that an earlier run finished, then the others, as soon as they can be asked.
-        What each took is logged when it has been scored.
+        First those that an earlier run finished. Each is logged when it has been scored.
         """
         finished, number = fold.finished.answers, fold.number - 1
         models = [m for m in fold.config.models if m.name not in fold.failures.errors]
@@ -109,17 +102,17 @@ class ModelWorkers:
         waiting = units([model for model in models if model.name not in finished])
         waiting.sort(key=lambda unit: unit[0] in self._shared)
         first = sum(unit[0] not in self._shared for unit in waiting)
-        here = partial(_ask, fold, users.task, users.ask)
+        here = partial(_ask, fold, users.ask)
         with closing(self._workers.share(waiting, ready, here, first)) as share:
             for name, answer in share:
                 yield name, partial(_noted, fold, name, answer)
                 fold.log_model(name)
 
 
-def _ask(fold: Fold, task: Task, ask: Callable[[ModelConfig], list[Answers]], name: str) -> Asked:
+def _ask(fold: Fold, ask: Callable[[ModelConfig], list[Answers]], name: str) -> Asked:
     """Return what a model answers here, and keep it for later runs."""
     answers = ask(fold.config.by_name[name])
-    fold.finished.keep(name, task, answers, fold.clocks[name].seconds)
+    fold.finished.keep(name, answers, fold.clocks[name].seconds)
     return answers, fold.clocks[name].seconds, None
 
 
@@ -156,7 +149,7 @@ def open_fold(job: Job) -> Callable[[str], Asked]:
     job.require_same(data_of(stamps, [task]))
 
     def answer(name: str) -> Asked:
-        answers, seconds, _ = _ask(models, task, partial(ask_in_memory, models, task), name)
+        answers, seconds, _ = _ask(models, partial(ask_in_memory, models, task), name)
         background.submit(lambda: None).result()  # done once the answers are kept
         return answers, seconds, finished.unkept.get(name)
 

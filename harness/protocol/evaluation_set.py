@@ -48,10 +48,7 @@ def require_types(dataset: Dataset, config: EvaluationConfig) -> None:
 
 
 def roles_of_types(dataset: Dataset, config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the event types that are truth, and those that count as history alone.
-
-    There are none of either where events have no types.
-    """
+    """Return the event types that are truth, and those that are history alone, if there are."""
     if not config.layout().tells_types:
         return (), ()
     codes = dataset.valid_kinds or range(len(dataset.kinds))
@@ -210,12 +207,7 @@ class EvaluationSet:
 
 
 def build(dataset: Dataset, split: Split, config: EvaluationConfig) -> EvaluationSet:
-    """Return the evaluation set that `split` and `config` define.
-
-    Raises EmptyEvaluationSetError where no user or candidate is left, with the users after every
-    rule, and UsageError for a rule of candidates that does not go with the data, or an unknown
-    event type.
-    """
+    """Return the evaluation set of a split by the rules of a config."""
     require_types(dataset, config)
     rule = config.candidates or dataset.candidates
     evaluation_set = of_candidates(dataset, split, config, candidates_of(dataset, split, rule))
@@ -257,10 +249,9 @@ def without_seen(part: EvaluationSet) -> EvaluationSet:
 
 
 def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
-    """Return the evaluation set of all users by those of buckets of them, `without_seen`.
+    """Return the evaluation set of all users by those of buckets, `without_seen`.
 
-    Users' positions are those among themselves. Also return the order by which users that stand
-    bucket by bucket are sorted by their ids.
+    Also return the order by which users that stand bucket by bucket are sorted by their ids.
     """
     first = parts[0]
     ids = pl.concat([part.user_ids for part in parts])

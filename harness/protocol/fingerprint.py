@@ -31,8 +31,7 @@ from harness.core.arrays import Bool, Bytes, Floats, Int64, Ragged, UInt64
 from harness.core.exact_sum import Sums
 from harness.core.random import LEAVES, leaf_of
 
-FORMAT = 2
-"""Raised whenever equal evaluation sets get another fingerprint; runs record it."""
+FORMAT = 2  # raised whenever equal evaluation sets get another fingerprint; runs record it
 _SIZE = 32
 _EMPTY = np.frombuffer(hashlib.sha256().digest(), np.uint8)
 Leaves: TypeAlias = "Mapping[str, Bytes]"
@@ -106,8 +105,7 @@ def _graded(grades: Floats, ends: Int64) -> Iterator[bytes]:
 def leaf_sums(leaves: Leaves) -> Sums:
     """Return the leaves of some users as whole numbers, 0 where nobody is: those of parts add up.
 
-    Each field has an int64 array, (4096, 33): how many parts have users of the leaf, and the 32
-    bytes of its digest.
+    A field has (4096, 33): how many parts have users of the leaf, and its digest's 32 bytes.
     """
     sums = {}
     for field, digests in leaves.items():
@@ -161,24 +159,13 @@ def _leaves(lists: Sequence[Iterable[bytes]], leaf: npt.NDArray[np.uint16]) -> B
     if not lists:
         return leaves
     digests = list_digests(lists)
-    ordered = digests[_order(digests, leaf)].tobytes()
+    ordered = digests[np.lexsort((digests.view("S32").ravel(), leaf))].tobytes()
     sizes = np.bincount(leaf, minlength=LEAVES) * _SIZE
     held = sizes > 0
     ends = np.append(0, np.cumsum(sizes[held])).tolist()
     hashes = [hashlib.sha256(ordered[start:stop]).digest() for start, stop in pairwise(ends)]
     leaves[held] = np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, _SIZE)
     return leaves
-
-
-def _order(digests: Bytes, leaf: npt.NDArray[np.uint16]) -> Int64:
-    """Return the order by leaf and digest; one number tells nearly all of them apart."""
-    words = digests.view(">u8").astype(np.uint64)
-    first = leaf.astype(np.uint64) << np.uint64(52) | words[:, 0] >> np.uint64(12)
-    order = np.argsort(first)
-    ascending = first[order]
-    if (ascending[1:] == ascending[:-1]).any():
-        return np.lexsort((*words.T[::-1], leaf))
-    return order
 
 
 def _held(leaves: Bytes) -> Bool:

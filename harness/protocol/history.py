@@ -17,8 +17,7 @@ from harness.data.layout import AttributeTable
 from harness.data.table_files import sources
 from harness.protocol.task import Task
 
-LAST = 10
-"""Events of a user that are shown."""
+LAST = 10  # events of a user that are shown
 _TITLES = ("title", "name", "itemname", "itemtitle", "prodname", "productname", "producttitle")
 """What columns of titles are called, in small letters without other signs."""
 

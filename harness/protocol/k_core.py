@@ -41,10 +41,7 @@ class Core:
 
 
 def core_of(data: Dataset, least_user: int, least_item: int) -> Dataset:
-    """Return the k-core of a log; DataError where nothing is left.
-
-    Each user has `least_user` events in it, each item `least_item`; with 1 and 1 it is the log.
-    """
+    """Return the k-core of a log; DataError where nothing is left."""
     core = core_of_parts(least_user, least_item, len(data.item_ids), of_one(data))
     return data if core is None else core.of(data)
 

@@ -93,8 +93,7 @@ def leaderboard_sums(
 ) -> Sums:
     """Return what `leaderboard_estimate` is made of; those of parts of the users add up.
 
-    The metric is 0 for users without a hit. `lists` are each repeat's for the users `left_out`;
-    None where the model has none.
+    `lists` are each repeat's for the users `left_out`, None where the model has none.
     """
     values = scores.of_users(metric)[evaluation_set.relevant > 0]
     beyond = np.zeros(len(left_out.users))

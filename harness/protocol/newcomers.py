@@ -1,8 +1,4 @@
-"""Who is new in the second table of a given split, and alike to somebody in the first.
-
-Ids are texts: with a space behind its id a user is somebody else. Users are divided by their ids,
-so that two who are alike may be in two parts.
-"""
+"""Who is new in the second table of a given split, and alike to somebody in the first."""
 
 from __future__ import annotations
 

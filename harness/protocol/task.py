@@ -30,16 +30,12 @@ from harness.protocol.split import Split, split
 
 _log = logging.getLogger(__name__)
 
-VALUES = "[data] value"
-"""Where grades are from."""
+VALUES = "[data] value"  # where grades are from
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Data, split and evaluation set: what every model of a run is given.
-
-    `left_out_set` has the users that the evaluation set leaves out, where the data has no events.
-    """
+    """Data, split and evaluation set: what every model of a run gets."""
 
     config: Config
     data: Dataset
@@ -161,19 +157,13 @@ def read(
 
 
 def refuse_rows_without_order(layout: Layout, outer: SplitConfig) -> None:
-    """Raise UsageError where rows are to be numbered and lie in several files."""
+    """Raise UsageError where rows are to be numbered and are in several files, or a database."""
     numbered = [table for table in layout.events if table.numbered]
-    where = "[split]" if getattr(outer, "ties", None) == "file" else "[tune] split,"
-    for table in numbered:
-        if not table.remote and is_in_database(table):
-            raise UsageError(
-                f'{where} ties = "file": the events are in {table.name}, a table of a database, '
-                'and its rows have no order; write them to one file, or set ties = "shuffle"'
-            )
-    if len(numbered) > 1 or not all(table.remote or is_one_file(table) for table in numbered):
+    ordered = [t for t in numbered if t.remote or (is_one_file(t) and not is_in_database(t))]
+    if len(numbered) > 1 or len(ordered) < len(numbered):
+        where = "[split]" if getattr(outer, "ties", None) == "file" else "[tune] split,"
         names = " and ".join(table.name for table in numbered)
-        several = ", a folder or a pattern" if len(numbered) == 1 else ""
         raise UsageError(
-            f'{where} ties = "file": the events are in {names}{several}, and rows of several '
-            'files have no common order; write them to one file, or set ties = "shuffle"'
+            f'{where} ties = "file": the events are in {names}, and rows of several files or of a '
+            'database have no order; write them to one file, or set ties = "shuffle"'
         )

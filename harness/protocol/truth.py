@@ -107,10 +107,7 @@ class Solution:
 
 
 def of_config(config: Config, metrics: tuple[Metric, ...] = ()) -> Solution:
-    """Return the solution of a config's evaluation set, from an earlier command if it was kept.
-
-    Lists are to be scored by `metrics`, the config's own by default.
-    """
+    """Return the solution of a config's evaluation set, from an earlier command if it was kept."""
     from harness.data import loading
     from harness.protocol.task import asked, make_task
 
@@ -154,7 +151,6 @@ _FILE = "solution.arrow"
 
 
 def _write(solution: Solution, folder: Path) -> dict[str, Any]:
-    """Write a solution to a folder, each of its columns as one list."""
     judgments, history = solution.judgments, solution.history
     assert history is not None  # noqa: S101 - that of a task
     columns: dict[str, Any] = {

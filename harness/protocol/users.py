@@ -18,16 +18,11 @@ from harness.metrics import _kernels
 from harness.protocol.task import Task
 from harness.stats.slices import USER, text_of
 
-ACTIVITY = "activity"
-"""Training events."""
-TRUTH = "truth"
-"""R, the number of true items."""
-REPEATS = "repeats"
-"""How many of those the user had in training already: buyers of known items."""
-OWN = (ACTIVITY, TRUTH, REPEATS)
-"""The columns that every evaluation set has."""
-_BLOCK = 1 << 13
-"""Users whose events are looked at together."""
+ACTIVITY = "activity"  # training events
+TRUTH = "truth"  # R, the number of true items
+REPEATS = "repeats"  # how many of those the user had in training already: buyers of known items
+OWN = (ACTIVITY, TRUTH, REPEATS)  # the columns that every evaluation set has
+_BLOCK = 1 << 13  # users whose events are looked at together
 
 
 def of_events(task: Task) -> pl.DataFrame:
@@ -48,51 +43,38 @@ def with_attributes(
 ) -> pl.DataFrame:
     """Return what `of_events` does with columns of the table of users, as text.
 
-    If these are all users (`whole`), a column without a value is refused. Raises UsageError where
-    there is no table of users, or it has no such column.
+    If these are all users (`whole`), a column without a value is refused.
     """
     asked = list(dict.fromkeys(columns))
     if not asked:
         return profile
-    table = _table_of(task, asked)
-    attributes = of_ids(table, task.evaluation_set.user_ids).select(asked)
+    attributes = of_ids(_table_of(task, asked), task.evaluation_set.user_ids).select(asked)
     if whole:
-        refuse_without_values(task.config, _value_counts(attributes, table))
+        refuse_without_values(task.config, _value_counts(attributes))
     return profile.hstack(attributes)
 
 
 def value_counts(task: Task, columns: Sequence[str]) -> Sums:
-    """Return of each column how many evaluated users there are and have a value, and of its table.
-
-    Errors are those of `with_attributes`; what is returned of parts of the users adds up.
-    """
+    """Return of each column how many evaluated users there are, and have a value; parts add up."""
     table = _table_of(task, columns)
-    return _value_counts(of_ids(table, task.evaluation_set.user_ids).select(columns), table)
+    return _value_counts(of_ids(table, task.evaluation_set.user_ids).select(columns))
 
 
-def _value_counts(attributes: pl.DataFrame, table: pl.DataFrame) -> dict[str, Int64]:
-    counts = {}
-    for name in attributes.columns:
-        having = [int((text_of(frame[name]) != "").sum()) for frame in (attributes, table)]
-        counts[name] = np.array([len(attributes), *having])
-    return counts
+def _value_counts(attributes: pl.DataFrame) -> dict[str, Int64]:
+    values = {name: int((text_of(attributes[name]) != "").sum()) for name in attributes.columns}
+    return {name: np.array([len(attributes), having]) for name, having in values.items()}
 
 
 def refuse_without_values(config: Config, counts: Mapping[str, Int64]) -> None:
     """Raise UsageError where no evaluated user has a value of a column, by all `value_counts`."""
-    users = config.layout().users
-    table = "the table of users" if users is None else users.name
-    for column, (evaluated, having, of_table) in counts.items():
-        if evaluated > 0 and of_table == 0:
-            raise UsageError(
-                f'[compare] slices: the column "{column}" of {table} is empty in every row; '
-                "remove it, or name another column"
-            )
+    table = config.layout().users
+    for column, (evaluated, having) in counts.items():
         if evaluated > 0 and having == 0:
             raise UsageError(
-                f'[compare] slices: no evaluated user has a value of "{column}" in {table}, but '
-                "other users have one; check that its ids are those of the events, with leading "
-                "zeros (lost if ids are saved as numbers), or remove it"
+                f'[compare] slices: no evaluated user has a value of "{column}" in '
+                f"{table.name if table else 'the table of users'}; remove it, or check that ids "
+                "there are those of the events, with leading zeros (lost if ids are saved as "
+                "numbers)"
             )
 
 

@@ -18,10 +18,8 @@ PER_USER, USERS, RECOMMENDATIONS = "per_user.parquet", "users.parquet", "recomme
 TABLES = (PER_USER, USERS, RECOMMENDATIONS)
 """Of a run on Spark they are folders; the last one may be left out."""
 FILES = ("result.json", PER_USER, USERS, "config.toml", "environment.json")
-FOLD = "fold"
-"""The column of a fold's number, from 1, where a run has several."""
-PAGE = "report.html"
-"""What ``harness report`` adds to a run folder."""
+FOLD = "fold"  # the column of a fold's number, from 1, where a run has several
+PAGE = "report.html"  # what ``harness report`` adds to a run folder
 
 _PACKAGES = ("submission-harness", "numpy", "pandas", "polars", "scipy")
 

@@ -30,14 +30,11 @@ BEST, BASELINE, CHANCE, REST = "#0072b2", "#d55e00", "#00855f", "#7a7f87"
 """Colours of the best model, the baseline, chance, and all others (after Okabe and Ito)."""
 INK, GRID = "#1b2026", "#d5dae0"
 """Colours of text and of lines behind the data."""
-HOVER = "hover: "
-"""What the ids of artists begin with that have a text to show on hover."""
+HOVER = "hover: "  # what the ids of artists begin with that have a text to show on hover
 
-_FAR_APART = 12
-"""Means that differ by this factor are easier to compare on a logarithmic axis."""
+_FAR_APART = 12  # means that differ by this factor are easier to compare on a logarithmic axis
 _FONT = 9
-_LINE = 1.35 * _FONT
-"""Points from one label to the next."""
+_LINE = 1.35 * _FONT  # points from one label to the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +172,6 @@ class Plots:
         return ax
 
     def _lines(self, ax: Axes | None, lines: Mapping[str, Mapping[int, float]], place: str) -> Axes:
-        """Draw a line for each model, with its name at the end."""
         from matplotlib.ticker import MaxNLocator
 
         ax = self._axes(ax, max(3.4, (len(lines) + 3) * _LINE / 72))
@@ -394,25 +390,18 @@ def shares_of(values: Sequence[Floats]) -> tuple[list[str], list[Floats]]:
     >>> shares_of([np.array([0.0, 0.5])])
     (['0', '0.5'], [array([50.]), array([50.])])
     """
-    apart = np.concatenate([of_model[of_model != 0] for of_model in values])
-    zeros = [float((of_model == 0).mean()) for of_model in values]
-    parts, shares = ["0"], [100 * np.array(zeros)]
-    edges = np.unique(np.quantile(apart, [0, 0.25, 0.5, 0.75, 1])) if len(apart) else apart
+    nonzero, n_users = [of_model[of_model != 0] for of_model in values], len(values[0])
+    every = np.concatenate(nonzero)
+    zeros = 100 * (np.array([n_users - len(some) for some in nonzero]) / n_users)
+    edges = np.unique(np.quantile(every, [0, 0.25, 0.5, 0.75, 1])) if len(every) else every
     if len(edges) == 1:
-        return [*parts, f"{edges[0]:.2g}"], [*shares, 100 - shares[0]]
-    for low, high in pairwise(edges.tolist()):
-        last = high == edges[-1]
-        within = [
-            (of_model != 0) & (of_model >= low) & ((of_model <= high) if last else of_model < high)
-            for of_model in values
-        ]
-        parts.append(f"{low:.2g} to {high:.2g}")
-        shares.append(100 * np.array([float(of_model.mean()) for of_model in within]))
-    return parts, shares
+        return ["0", f"{edges[0]:.2g}"], [zeros, 100 - zeros]
+    counts = [np.histogram(of_model, edges)[0] for of_model in nonzero] if len(edges) else []
+    parts = [f"{low:.2g} to {high:.2g}" for low, high in pairwise(edges.tolist())]
+    return ["0", *parts], [zeros, *(100 * (np.transpose(counts) / n_users))]
 
 
 def _logarithmic(ax: Axes) -> None:
-    """Make the horizontal axis logarithmic, its numbers written out."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     ax.set_xscale("log")

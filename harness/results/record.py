@@ -25,8 +25,7 @@ from harness.stats.shakeup import RankFlip, ShakeUp
 from harness.stats.slices import Slice
 
 Positive = Annotated[int, Field(ge=1)]
-_SHOWN = 5
-"""Event types that a line names."""
+_SHOWN = 5  # event types that a line names
 _ROUNDING = 1e-9
 """By how much of the values' size two means of them may differ, as sums are rounded."""
 

@@ -27,7 +27,7 @@ from harness.protocol.task import asked
 from harness.results import folder as run_folder
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, check_out, part
 from harness.results.record import Evaluation, FailedModel, ModelRecord, RunRecord, fault_of
-from harness.results.tables import FolderTables, RunTables, frames_of
+from harness.results.tables import FolderTables, RunTables
 from harness.results.wording import folds_sheet, model_row, models_sheet, pairs_sheet
 from harness.stats.folds import values_of
 from harness.stats.pairwise import Comparison
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_GROUP = 1 << 18
-"""Rows of a group in a table: threads write groups side by side."""
+_GROUP = 1 << 18  # rows of a group in a table: threads write groups side by side
 _KEYS = (FOLD, "model", "repeat", "user")
 
 
@@ -236,11 +235,12 @@ class Run(Shown):
 
         Of several folds it has a column of their numbers.
         """
-        frames = [
-            fold._tables.rows(name, [m.name for m in fold.models if model in (None, m.name)])
-            for fold in self.folds
-        ]
-        return frames_of(frames) if self.parts else frames[0]
+        frames = []
+        for number, fold in enumerate(self.folds, 1):
+            models = [m.name for m in fold.models if model in (None, m.name)]
+            number_of_fold = [pl.lit(number, pl.Int32).alias(FOLD)] if self.parts else []
+            frames.append(fold._tables.rows(name, models).with_columns(number_of_fold))
+        return pl.concat(frames, how="vertical_relaxed")
 
     def lists_by_model(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
         """Return the lists of some users, in order of id, from every model's first repeat."""
@@ -362,7 +362,6 @@ class Run(Shown):
         return Plots(self.record, lambda: self.values_by_user)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the tables, and every model's mean as a chart."""
         from harness.results.plots import image
 
         chart = image(replace(self.plot, width=7.2).forest(), "Every model's mean, with chance")

@@ -34,23 +34,12 @@ class ContradictionError(DataError):
 
 @dataclass(frozen=True, eq=False)
 class RunTables:
-    """The tables of one evaluation set, in memory.
+    """The tables of one evaluation set, in memory."""
 
-    Attributes
-    ----------
-    users : polars.DataFrame
-        Who the evaluated users are (`harness.protocol.users`), in id order.
-    item_ids : polars.Series
-        Of the candidates.
-    scores : mapping of model to ScoreTable
-    lists : mapping of model to sequence of Recommendations
-        Of each repeat.
-    """
-
-    users: pl.DataFrame
-    item_ids: pl.Series
-    scores: Mapping[str, ScoreTable]
-    lists: Mapping[str, Sequence[Recommendations]]
+    users: pl.DataFrame  # who the evaluated users are (`harness.protocol.users`), in id order
+    item_ids: pl.Series  # of the candidates
+    scores: Mapping[str, ScoreTable]  # by model
+    lists: Mapping[str, Sequence[Recommendations]]  # by model, of each repeat
 
     @property
     def user_ids(self) -> pl.Series:
@@ -87,15 +76,6 @@ def _keys(users: pl.Series, model: str, repeats: int) -> pl.DataFrame:
     )
 
 
-def frames_of(folds: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the rows of several folds, with a column of their numbers."""
-    numbered = [
-        frame.with_columns(pl.lit(number, pl.Int32).alias(FOLD))
-        for number, frame in enumerate(folds, 1)
-    ]
-    return pl.concat(numbered, how="vertical_relaxed")
-
-
 def other_users(path: Path) -> DataError:
     """Return the error where a table has other users than the evaluation set."""
     return DataError(f"{path}: has other users than its evaluation set")
@@ -105,8 +85,7 @@ def other_users(path: Path) -> DataError:
 class FolderTables:
     """The tables of one evaluation set in a run folder, read when they are asked for.
 
-    Whatever is asked for raises DataError where the folder was damaged or changed. `fold` is the
-    number of one of several folds, from 1; `files` holds what was read, for all of them.
+    `fold` is its number, from 1, of several; `files` holds what was read, for all folds.
     """
 
     folder: Path
@@ -229,8 +208,7 @@ def _readable(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: cannot be read: {str(error).partition(chr(10))[0]}") from error
 
 
-UNKNOWN = ""
-"""The id of an item of a file of lists that the data does not know."""
+UNKNOWN = ""  # the id of an item of a file of lists that the data does not know
 
 
 def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
@@ -249,10 +227,7 @@ def ids_of(lists: Recommendations, candidate_ids: pl.Series) -> pl.Series:
 
 
 def positions_of(items: pl.Series, evaluation_set: EvaluationSet) -> Recommendations:
-    """Return lists of ids as positions: of each user, in the order of the evaluation set.
-
-    Items that nobody knows are different ones, so that each rank has a position for them.
-    """
+    """Return lists of ids as positions; items that nobody knows are each their own."""
     k, known = evaluation_set.k, evaluation_set.candidate_ids.cast(pl.String)
     lengths = items.list.len().to_numpy().astype(np.int64)
     user = np.repeat(np.arange(len(items)), lengths)

@@ -12,13 +12,7 @@ from harness.core.table import Column, Sheet, digits_of, ends, lift, low_high, n
 from harness.metrics import Better
 from harness.results.record import Evaluation, ModelRecord, RunRecord, definition_of, lift_of
 from harness.stats.intervals import Interval
-from harness.stats.pairwise import (
-    STYLES,
-    Comparison,
-    against_others,
-    in_folds,
-    pair_table,
-)
+from harness.stats.pairwise import STYLES, Comparison, against_others, in_folds, pair_table
 
 _SHORT = 6
 _PAIRS = 10

@@ -1,7 +1,4 @@
-"""`harness.evaluate` on Spark DataFrames: whole users in each partition, scored by the local code.
-
-Each partition returns counts and exact sums: neither partitions nor the order of rows change a bit.
-"""
+"""`harness.evaluate` on Spark DataFrames: whole users in each partition, scored locally."""
 
 from __future__ import annotations
 
@@ -165,7 +162,6 @@ def _columns(frame: DataFrame, role: str, numbers: Mapping[str, str | None], **n
 
 
 def _dtype(kind: DataType) -> pl.DataType:
-    """Return Polars' type of a column, as far as it matters here."""
     from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
     if isinstance(kind, ArrayType):
@@ -205,7 +201,6 @@ def _kind(table: Table, name: str) -> str:
 
 
 def _refuse_kinds(true: Table, other: Table, name: str) -> None:
-    """Raise DataError where two tables have ids of different kinds."""
     here, there = _kind(other, name), _kind(true, name)
     if here != there:
         raise DataError(

@@ -1,8 +1,4 @@
-"""The users of a log in buckets that Spark's workers make, keep, sum over and write.
-
-What each bucket gets of all that is read is gathered as `harness.data.buckets` does. Only the
-items come to the driver.
-"""
+"""The users of a log in buckets that Spark's workers make, keep, sum over and write."""
 
 from __future__ import annotations
 
@@ -50,8 +46,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 Other = TypeVar("Other")
 
-_ROWS = 1 << 16
-"""Of a batch that Spark writes."""
+_ROWS = 1 << 16  # of a batch that Spark writes
 _ODD = "odd"
 _GATHERED = (1 << 31) - 1
 """The number of what is wrong with buckets: what is wrong with what is read comes first."""
@@ -62,11 +57,7 @@ _CHANGED = (
 
 @dataclass(frozen=True, eq=False)
 class SparkParts(Generic[Part]):
-    """Parts that are kept by Spark, in memory and on disk.
-
-    `opened` makes what the work is done on of a part's number and content; it travels to the
-    workers, as all functions do that are given to the methods.
-    """
+    """Parts that Spark keeps; `opened` makes each of its number and content."""
 
     frame: DataFrame  # of `harness.spark.transport.SCHEMA`
     opened: Callable[[int, Content], Part]
@@ -146,10 +137,7 @@ class Buckets(NamedTuple):
 
 @contextmanager
 def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) -> Iterator[Buckets]:
-    """Yield the buckets of a layout's events; Spark forgets them afterwards.
-
-    Without a count there are as many as the local engine makes.
-    """
+    """Yield the buckets of a layout's events, by default as many as the local engine makes."""
     log = divided(spark, layout, count)
     work = partial(gathered, layout, log.keys, log.user_schema)
     frame = mapped(log.frame, work, _GATHERED).persist()
@@ -271,7 +259,6 @@ def _codes(encoder: Encoder, ids: pl.Series) -> Int32:
 def _opened(
     layout: Layout, shared: Dataset, items_table: pl.DataFrame | None, _: int, content: Content
 ) -> Dataset:
-    """Return the data set of a bucket."""
     starts = np.concatenate(([0], np.cumsum(content[EVENTS], dtype=np.int64)))
     row = content.get(dataset.ROW)
 

@@ -1,8 +1,4 @@
-"""Events and attributes read by Spark's workers, and divided into what each bucket of users gets.
-
-Files of this machine, which every worker has to see, are read as the local engine reads them, some
-rows or a file at a time. What Spark alone can read it reads, and workers make events of its rows.
-"""
+"""Events and attributes read by Spark's workers, and divided into what each bucket gets."""
 
 from __future__ import annotations
 
@@ -37,8 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-PIECE_ROWS = 1 << 22
-"""Of a Parquet file; a task reads one or more pieces, as there are cores."""
+PIECE_ROWS = 1 << 22  # of a Parquet file; a task reads one or more pieces, as there are cores
 PART_ROWS, TASK_ROWS = 1 << 22, 1 << 25
 """So many rows are divided at once, and a task reads, where there are no more cores."""
 USERS, ITEMS, KINDS, TABLE, SINCE = "users", "items", "kinds", "table", "\0since"

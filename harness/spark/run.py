@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,10 +17,16 @@ from harness.core.errors import DataError, UsageError
 from harness.core.io import as_path
 from harness.core.progress import Observer
 from harness.core.sources import BESIDE
+from harness.data.dataset import Dataset
+from harness.evaluation.answers import Answers
+from harness.evaluation.assemble import assemble
 from harness.evaluation.build import Factories
-from harness.evaluation.parts import EvaluatedParts, evaluate_parts, refuse_in_parts, rows_of
+from harness.evaluation.finished import Finished
+from harness.evaluation.fold import Failures, Fold
+from harness.evaluation.part import Content, EvaluatedPart, describing, evaluate_part
+from harness.evaluation.parts import Learner, learn, of_all_events
 from harness.protocol.task import asked, refuse_rows_without_order
-from harness.protocol.users import OWN
+from harness.protocol.users import OWN, of_events, with_attributes
 from harness.results.folder import PER_USER, RECOMMENDATIONS, TABLES, USERS
 from harness.results.run import Run
 from harness.spark.population import SparkParts, in_buckets
@@ -32,6 +38,87 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@dataclass(frozen=True, eq=False)
+class EvaluatedParts:
+    """A run whose tables are in the parts of its users."""
+
+    run: Run
+    parts: SparkParts[EvaluatedPart]
+    candidate_ids: pl.Series
+
+
+def evaluate_parts(
+    config: Config,
+    parts: SparkParts[Dataset],
+    data: Dataset,
+    observer: Observer,
+    *,
+    fail_fast: bool = False,
+) -> EvaluatedParts:
+    """Evaluate the models of a config where no process has all users.
+
+    Each part has users of whole leaves (`harness.core.random.leaf_of`); `data` has no user.
+    """
+    metrics, failures = asked(config), Failures(fail_fast)
+    fold = Fold(config, metrics, failures, observer, Finished(config, fresh=True, background=None))
+    plan, learners = learn(fold, data, parts.total)
+    with observer.step("fit", "fitting"):
+        catalogue = plan.catalogue((*metrics, *describing(config.evaluation.k)), parts.total)
+
+    def evaluated_part(part: Dataset) -> Content:
+        """Ask the models for the lists of a part's users, and score them; return what is kept."""
+        task, repeats = plan.task(part), dict[str, list[Learner]]()
+        for learner in learners:
+            if learner.name not in failures.errors:
+                repeats.setdefault(learner.name, []).append(learner)
+
+        def answers(name: str) -> list[Answers]:
+            return [learner.ask(task) for learner in repeats[name]]
+
+        return evaluate_part(
+            task,
+            with_attributes(of_events(task), task, config.compare.slices),
+            [(name, partial(answers, name)) for name in repeats],
+            metrics,
+            catalogue,
+            failures.copy(),  # what fails here fails for this part; all parts are asked
+            {name: Observer() for name in repeats},
+        ).content(metrics)
+
+    with observer.step("evaluate", "evaluating all parts"):
+        evaluated = parts.kept(evaluated_part, partial(EvaluatedPart.opened, metrics))
+    observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
+    candidate_ids = data.item_ids.gather(plan.candidates)
+    run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
+    return EvaluatedParts(run, evaluated, candidate_ids)
+
+
+def _refuse_models(config: Config) -> None:
+    """Raise UsageError where a model cannot be fitted and asked part by part."""
+    models = Factories(config).make([model.name for model in config.models])
+    if refused := of_all_events([models]):
+        raise UsageError(
+            f"{refused}; remove these models, or run the config without --engine spark (your own "
+            "models can learn in parts: docs/baselines.md)"
+        )
+    files = [model.name for model in config.models if model.use is None]
+    if files:
+        raise UsageError(
+            f'model "{files[0]}" is a file of lists, which a run in parts does not read. Remove '
+            "it and score it by itself: harness score FILE --config CONFIG, or in Spark: "
+            "harness.spark.evaluate(predictions, truth, metrics)"
+        )
+
+
+def rows_of(
+    models: Sequence[str], candidate_ids: pl.Series, name: str, part: EvaluatedPart
+) -> pl.DataFrame:
+    """Return the rows of a part in a table of the run, ids as text; `name` is its file's."""
+    rows = part.run_tables(candidate_ids).rows(name, models)
+    texts: dict[str, Any] = {USER: pl.String, "items": pl.List(pl.String)}
+    return rows.cast({column: texts[column] for column in rows.columns if column in texts})
+
+
 def _write_tables(
     config: Config, done: EvaluatedParts, place: str | None, folder: Path, names: Sequence[str]
 ) -> str | None:
@@ -39,7 +126,6 @@ def _write_tables(
     scored = {model.name for model in done.run.models}
     models = [model.name for model in config.models if model.name in scored]
     schemas = _schemas(config)
-    assert isinstance(done.parts, SparkParts)  # noqa: S101
     with spark_errors():
         done.parts.write(
             (place or folder.absolute().as_uri()).rstrip("/"),
@@ -59,7 +145,6 @@ def _write_tables(
 
 
 def _schemas(config: Config) -> dict[str, pa.Schema]:
-    """Return the columns of the run's tables and their types."""
     import pyarrow as pa
 
     metrics = [str(metric) for metric in asked(config) if metric.definition.of == "user"]
@@ -74,7 +159,6 @@ def _schemas(config: Config) -> dict[str, pa.Schema]:
 
 
 def _refuse_taken(spark: SparkSession, tables: str) -> None:
-    """Raise UsageError where a table of a run is at a place already."""
     from pyspark.errors import AnalysisException
 
     for name in TABLES:
@@ -100,7 +184,7 @@ def evaluated(
     _refuse_folds(config)
     layout, observer = config.layout(), Observer()
     refuse_rows_without_order(layout, config.split)
-    refuse_in_parts(config, [Factories(config).make([model.name for model in config.models])])
+    _refuse_models(config)
     asked(config)
     with ExitStack() as stack:
         with observer.step("session", "starting Spark"):
@@ -117,13 +201,11 @@ def evaluated(
             cloudpickle.register_pickle_by_value(module)
             stack.callback(cloudpickle.unregister_pickle_by_value, module)
         done = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
-        assert isinstance(done.parts, SparkParts)  # noqa: S101
         stack.callback(done.parts.frame.unpersist)
         yield replace(done.run, write_tables=partial(_write_tables, config, done, tables))
 
 
 def _refuse_folds(config: Config) -> None:
-    """Raise UsageError where there are several evaluation sets."""
     if config.n_folds == 1:
         return
     cure = "set folds = 1, which is the last fold"

@@ -1,7 +1,6 @@
 """What the driver and the workers of Spark send each other: values as Arrow, mistakes as text.
 
-Nothing that comes back from a worker is unpickled. A mistake of a user travels as a row of its own:
-Spark would work four times on what fails each time, and wrap what it raises.
+Nothing is unpickled. A mistake is a row: Spark would retry an exception, and wrap it.
 """
 
 from __future__ import annotations
@@ -32,10 +31,8 @@ Work = Callable[[Batches], Batches]
 SCHEMA = "part INT, source LONG, chunk INT, chunks INT, content BINARY, facts STRING, error STRING"
 """Of rows: a part's number, a chunk of one of its contents, which `source` tells apart, and what
 the driver learns of it, as JSON."""
-CHUNK_BYTES = 1 << 18
-"""Of a content in one row: neither Spark nor Arrow is at ease with long rows."""
-_FAN_IN = 8
-"""So many sums at most are added up by one worker, or by the driver."""
+CHUNK_BYTES = 1 << 18  # of a content in one row: neither Spark nor Arrow is at ease with long rows
+_FAN_IN = 8  # so many sums at most are added up by one worker, or by the driver
 _SUMS = {"exact": Exact, "largest": Largest, "distinct": Distinct}
 
 
@@ -164,10 +161,9 @@ def partition() -> int:
 def contents(
     batches: Iterable[pa.RecordBatch], reports: list[pa.RecordBatch] | None = None
 ) -> Iterator[tuple[int, dict[Any, Any]]]:
-    """Yield the number and the content of each part that has one.
+    """Yield the number and the content of each part; chunks may come in any order.
 
-    The chunks of a content may come in any order, and between those of others. An error is raised,
-    unless `reports` takes the rows without a content.
+    An error is raised, unless `reports` takes the rows without a content.
     """
     waiting: dict[tuple[int, int], dict[int, bytes]] = {}
     for batch in batches:
@@ -188,7 +184,6 @@ def contents(
 
 
 def _refuse(error: str | None) -> None:
-    """Raise a mistake that was met elsewhere."""
     if error is not None:
         kind, text = json.loads(error)
         raise getattr(errors, kind, HarnessError)(text)

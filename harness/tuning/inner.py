@@ -33,12 +33,10 @@ def metric_of(config: Config) -> Metric:
 
 
 def inner_tasks(config: Config) -> list[Task]:
-    """Return tasks like the config's within its training events, one a fold of the inner split.
+    """Return tasks within the config's training events, one a fold of the inner split.
 
-    Of a time split they evaluate on the days just before the outer cut-off, the earliest where the
-    config has folds. All other rules are those of `[evaluation]`. What lies behind that cut-off is
-    dropped before anything is asked of it: events, and the users and items that no training event
-    and no table has.
+    Of a time split they are the days just before the earliest outer cut-off. What lies behind it
+    is dropped before anything is asked of it: events, and users and items of those alone.
     """
     rule, first, metric = inner_split(config), config.folds()[0], metric_of(config)
     known, end = _known(config, rule)

@@ -32,8 +32,7 @@ from harness.results.record import Evaluation
 from harness.tuning.search import Space, Trial
 
 End = Literal["low", "high"]
-_NEAR = 0.05
-"""The share of a range, at either end, that is called its end."""
+_NEAR = 0.05  # the share of a range, at either end, that is called its end
 
 
 class TunedModel(BaseModel):
@@ -166,8 +165,7 @@ def _is_numeric(domain: Domain) -> bool:
     )
 
 
-_SHOWN = 10
-"""How many trials a table has; JSON and CSV have all."""
+_SHOWN = 10  # how many trials a table has; JSON and CSV have all
 
 
 def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
@@ -202,15 +200,11 @@ def _sheet(tuned: Tuned, model: TunedModel) -> Sheet:
     summary = [f"tune   {printable(model.name)}", str(tuned.metric), search]
     summary += [] if tuned.search == "grid" else [f"seed {tuned.seed}"]
     return Sheet.of(
-        [*ranked[:_SHOWN], untuned],
-        columns,
-        heading=[" · ".join(summary)],
-        footing=_notes(model),
+        [*ranked[:_SHOWN], untuned], columns, heading=[" · ".join(summary)], footing=_notes(model)
     )
 
 
 def _notes(model: TunedModel) -> list[str]:
-    """Return what is said below a model's table."""
     taken = [counted(model.reused, "trial")] if model.reused else []
     taken += ["the model without tuning"] if model.results[0].reused else []
     notes = list[str]()

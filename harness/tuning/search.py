@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
 DEFAULT_TRIALS = 30
-_PATIENCE = 20
-"""After so many draws a trial no new choice is expected."""
+_PATIENCE = 20  # after so many draws a trial no new choice is expected
 
 Params = Mapping[str, Any]
 Space = Mapping[str, Domain]
@@ -93,26 +92,10 @@ def run_search(
 ) -> list[Trial]:
     """Score a model as it is, then so many different choices of parameters.
 
-    ``random`` draws every parameter uniformly from its domain (of a range with log: its logarithm).
-    ``grid`` goes through all combinations, the last parameter fastest. ``tpe`` is the
-    tree-structured Parzen estimator (Bergstra et al., 2011) as Optuna has it, the first third of
-    the trials, ten at most, at random.
-
-    Parameters
-    ----------
-    params : mapping
-        The model's `params` as they are.
-    sign : int
-        −1 where more is better, +1 where less is.
-    score : callable
-        Takes different choices and returns their scores by `key_of`. Only ``tpe``, which learns
-        from them, asks for one choice after the other.
-
-    Returns
-    -------
-    list of Trial
-        First the model as it is, then those of the search. A choice that comes up again keeps the
-        score it had, so a small space may have fewer than are asked for.
+    ``tpe`` is the tree-structured Parzen estimator (Bergstra et al., 2011), whose first third of
+    the trials, ten at most, are random. `sign` is −1 where more is better. `score` returns scores
+    by `key_of`; only ``tpe`` asks for one choice after the other. A choice that comes up again
+    keeps its score, so a small space may have fewer than `trials`.
     """
     from optuna.trial import TrialState
 

@@ -15,10 +15,10 @@ import harness
 from harness import config as config_
 from harness.config import Config
 from harness.data.synthetic import synthesise
-from harness.evaluation.parts import rows_of
 from harness.evaluation.run import run
 from harness.results.folder import PER_USER, RECOMMENDATIONS
 from harness.results.run import Run
+from harness.spark.run import rows_of
 
 SINGLE = CONFIGS | {
     "leaderboards": {"compare": {"public_shares": [0.4], "resamples": 130}},

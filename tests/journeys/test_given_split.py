@@ -164,18 +164,6 @@ def test_train_that_holds_the_tests_events_is_told(tmp_path: Path) -> None:
     assert 'seen_items = "drop" removes them from the truth' in note
 
 
-def test_ids_that_are_written_in_two_ways_are_told(tmp_path: Path) -> None:
-    """007 and 7 are one of two folds each; 8 and 08 of fold 1 are two users there."""
-    files = {}
-    for name, users in (("one", ("007", "8", "08")), ("two", ("7", "8", "9"))):
-        files[f"{name}_base"] = "user,item\n" + "".join(map("{},{}\n".format, users, "aab"))
-        files[f"{name}_test"] = "user,item\n" + "".join(map("{},{}\n".format, users, "bba"))
-    assert run(given(tmp_path, **files)).notes[1] == (
-        '1 user may have two spellings, such as "007" of fold 1 and "7" of fold 2: ids are text, '
-        "so these are different users; use one spelling"
-    )
-
-
 VIEWS = "user,item,time,event\nuser0,a,2020-01-09,view\nuser0,b,2020-01-09,view\n"
 STRANGERS = VIEWS.replace("user0", "zoe").replace("view", "sale")
 ALIKE = (

@@ -119,10 +119,18 @@ def test_lists_may_be_left_out(spark: Any, tmp_path: Path) -> None:
     assert written == {*FILES} | tables
 
 
-def test_models_that_cannot_run_are_told_before_anything_is_read(tmp_path: Path) -> None:
-    settings = small.config(tmp_path, POPULAR, {"name": "all", "use": "baselines.ease:EASE"})
+EASE = {"name": "all", "use": "baselines.ease:EASE"}, "1 model learns from all events at once: all"
+LISTS = {"name": "mine", "lists": "mine.csv"}, 'model "mine" is a file of lists'
+
+
+@pytest.mark.parametrize(("model", "words"), [EASE, LISTS])
+def test_models_that_cannot_run_are_told_before_anything_is_read(
+    tmp_path: Path, model: dict[str, str], words: str
+) -> None:
+    small.write(tmp_path, {"mine.csv": "user,items\nann,a\n"})
+    settings = small.config(tmp_path, POPULAR, model)
     (tmp_path / "log.csv").unlink()
-    with refusal(UsageError, "1 model learns from all events at once: all", "learn in parts"):
+    with refusal(UsageError, words, "Remove it and score it" if "lists" in model else "in parts"):
         run(settings, tmp_path / "run", master="no master")
 
 

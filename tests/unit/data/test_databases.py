@@ -226,7 +226,7 @@ def test_attributes_of_a_table(tmp_path: Path, kind: str) -> None:
 
 def test_rows_of_a_table_have_no_order(tmp_path: Path) -> None:
     layout = log(tmp_path, events="shop.db::log").with_events(numbered=True)
-    with refusal(UsageError, "a table of a database, and its rows have no order", '"shuffle"'):
+    with refusal(UsageError, "rows of several files or of a database have no order", '"shuffle"'):
         refuse_rows_without_order(layout, LastNSplit(strategy="last_n", n=1, ties="file"))
 
 

@@ -21,7 +21,6 @@ from harness.protocol.task import Task, make_task
 DAY = {"strategy": "time", "valid_days": 1}
 ROWS = [tuple(line.split(",")) for line in LOG.splitlines()[1:]]
 
-
 TEXT = pl.read_csv(io.StringIO(LOG))
 DATES = TEXT.with_columns(pl.col("time").str.to_date())
 PANDAS = TEXT.to_pandas()

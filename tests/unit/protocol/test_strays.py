@@ -15,7 +15,7 @@ from harness import config as config_
 from harness.core.errors import DataError
 from harness.core.exact_sum import of_parts
 from harness.data.buckets import prepared
-from harness.evaluation.plan import plan_of
+from harness.evaluation.parts import plan_of
 from harness.protocol.strays import Strays, by_day, strays_of
 from harness.protocol.task import make_task
 from harness.tuning.inner import inner_tasks
@@ -55,9 +55,9 @@ def strays(days: list[int], more: int = 0) -> list[Strays]:
         ([-11, *range(9)], 0, [Strays(1, 10, (0, 8), (-11, -11))]),
         ([-10, *range(9)], 0, []),
         (
-            [-9999, *range(9), 9999],
+            [-9999, *range(9), *[0] * 390, 9999],
             0,
-            [Strays(1, 10, (0, 8), (-9999, -9999)), Strays(1, 10, (0, 8), (9999, 9999))],
+            [Strays(1, 400, (0, 8), (-9999, -9999)), Strays(1, 400, (0, 8), (9999, 9999))],
         ),
     ],
 )

@@ -52,21 +52,16 @@ def test_shuffle_favours_no_item_where_id_takes_the_highest(tmp_path: Path) -> N
 
 
 def test_nothing_but_the_seed_moves_what_is_held_out(tmp_path: Path) -> None:
-    """Neither the order of rows nor other users and earlier events; and no seed, a later event."""
+    """Neither rows in another order, nor other users, earlier events and the seed of metrics."""
     alone = last_items(tmp_path, log_of(THREE_EACH))
+    assert last_items(tmp_path, log_of(THREE_EACH), {"seed": 0}, seed=7) == alone
+    assert last_items(tmp_path, log_of(THREE_EACH), {"seed": 7}) != alone
     assert last_items(tmp_path, log_of(THREE_EACH[::-1])) == alone
     more = log_of(["aaa z", "aaa y", *THREE_EACH, "zzz y", "zzz z"])
     more += "u000,earlier,2019-01-01\naaa,x,2020-01-02\n"
     wider = last_items(tmp_path, more)
     assert {user: item for user, item in wider.items() if user in alone} == alone
     assert {last_items(tmp_path, more, {"seed": seed})["aaa"] for seed in range(8)} == {"x"}
-
-
-def test_the_split_has_a_seed_of_its_own(tmp_path: Path) -> None:
-    log = log_of(THREE_EACH)
-    drawn = last_items(tmp_path, log)
-    assert last_items(tmp_path, log, {"seed": 0}, seed=7) == drawn
-    assert last_items(tmp_path, log, {"seed": 7}) != drawn
 
 
 def test_file_holds_out_what_stands_last_in_the_file(tmp_path: Path) -> None:

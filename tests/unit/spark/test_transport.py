@@ -1,11 +1,13 @@
-"""What the driver and workers send each other: the same values come back."""
+"""What the driver and workers send each other: the same values come back, by partition."""
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
+from sklearn.utils import murmurhash3_32
 
 from harness.core.exact_sum import Distinct, Exact, Largest
+from harness.spark.reading import keys_of
 from harness.spark.transport import narrow, pack, unpack
 
 WHOLE = {
@@ -57,3 +59,10 @@ def test_numbers_take_as_few_bytes_as_hold_them() -> None:
     assert narrow(np.array([0, 255])).dtype == np.uint8
     assert narrow(np.array([0, 256])).dtype == np.uint16
     assert narrow(np.array([], np.int64)).tolist() == []
+
+
+def test_every_bucket_has_a_partition_of_its_own() -> None:
+    """Spark's partition of a number is its MurmurHash3, with seed 42, modulo their count."""
+    for count in (1, 7, 64):
+        partitions = [murmurhash3_32(key, seed=42) % count for key in keys_of(count)]
+        assert partitions == list(range(count))

@@ -1,4 +1,4 @@
-"""Which parameters a search tries, in which order, and that nothing else notices."""
+"""Which parameters a search tries, in which order, and how the best of them are shown."""
 
 import logging
 import random
@@ -11,6 +11,7 @@ from conftest import refusal
 
 from harness.config.space import Domain, Range
 from harness.core.errors import UsageError
+from harness.tuning.result import at_the_edge, shown
 from harness.tuning.search import Score, key_of, require, run_search, trials_of
 
 SPACE: dict[str, Domain] = {
@@ -113,3 +114,20 @@ def test_without_optuna_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "optuna", None)
     with refusal(UsageError, "not installed: pip install optuna"):
         require()
+
+
+@pytest.mark.parametrize(
+    ("domain", "place", "end"),
+    [
+        *(((0, 1, 2), 2, "high"), ((2, 3, 5), 2, "low"), ((1, 2, 3), 2, ""), ((1, 2), 2, "")),
+        *((Range(low=2, high=3), 2, "low"), (Range(low=1, high=3), 2, "")),
+    ],
+)
+def test_the_best_at_the_edge_is_told(domain: Domain, place: int, end: str) -> None:
+    """Of two values one is always at an end."""
+    assert at_the_edge({"place": domain}, {"place": place}) == ({"place": end} if end else {})
+
+
+def test_numbers_are_shown_with_four_figures() -> None:
+    values = [0.00012346, 12345678.9, 7, True, "cosine", [1, 2]]
+    assert list(map(shown, values)) == ["0.0001235", "12345679", "7", "true", "cosine", "[1, 2]"]

@@ -12,7 +12,7 @@ from harness.config import Config
 from harness.core import cache, plugins
 from harness.metrics import parse
 from harness.tuning.search import Score
-from harness.tuning.trial import Trials, trials_key
+from harness.tuning.tuning import Trials, trials_key
 
 MINE = "import trial_helper\nfrom baselines.popular import Popular as Mine\n"
 FIRST = "def first(hits, n_relevant, k):\n    return float(hits[0])\n"
