@@ -140,18 +140,12 @@ def stdout_to_stderr() -> Iterator[None]:
 
 
 class Stream(io.FileIO):
-    """A stream that takes all that is written, so that no command stops halfway through its work.
-
-    Attributes
-    ----------
-    failure : OSError, optional
-        Why something is lost, unless its reader has gone: a reader may leave early.
-    line : Line, optional
-        The line that says what is being done, which makes room for what is written.
-    """
+    """A stream that takes all that is written: no command stops halfway through its work."""
 
     failure: OSError | None = None
+    """Why something is lost, unless its reader has gone: a reader may leave early."""
     line: Line | None = None
+    """The line that says what is being done, which makes room for what is written."""
 
     def write(self, data: Any, /) -> int:
         """Write what can be written, and say that all is."""

@@ -24,19 +24,13 @@ _TITLES = ("title", "name", "itemname", "itemtitle", "prodname", "productname", 
 
 @dataclass(frozen=True)
 class TrainingEvent:
-    """An event that models could learn from.
-
-    Attributes
-    ----------
-    day : str, optional
-        Its date, such as 2020-09-15; None where events have no times.
-    type : str, optional
-        None where there is one type of events.
-    """
+    """An event that models could learn from."""
 
     day: str | None
+    """Its date, such as 2020-09-15; None where events have no times."""
     item: str
     type: str | None
+    """None where there is one type of events."""
 
 
 @dataclass(frozen=True)

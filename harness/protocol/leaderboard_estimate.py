@@ -21,50 +21,33 @@ from harness.protocol.evaluation_set import EvaluationSet
 
 @dataclass(frozen=True)
 class LeaderboardEstimate:
-    """One model's score as a leaderboard would count it.
-
-    Attributes
-    ----------
-    window : float, optional
-        The mean over all users of the window who have a true item, 0 without any.
-    sample : float, optional
-        The mean over all ids of the sample submission, where a competition averages them.
-    at_least : bool
-        Whether the model has no lists for users outside the evaluation set, who then count as 0.
-    """
+    """One model's score as a leaderboard would count it."""
 
     window: float | None
+    """The mean over all users of the window who have a true item, 0 without any."""
     sample: float | None
+    """The mean over all ids of the sample submission, where a competition averages them."""
     at_least: bool = True
+    """Whether the model has no lists for users outside the evaluation set, who then count as 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderboardEstimates:
-    """Every model's estimate, and the users whom a leaderboard may count.
-
-    Attributes
-    ----------
-    examined : int
-        Users of the evaluation set.
-    examined_with_items : int, optional
-        Those of them who have a true item. Runs of earlier versions do not say it.
-    window : int
-        Users with any event in the window.
-    with_items : int, optional
-        Those of them who have a true item: competitions average these. Early runs do not say it.
-    sample : int, optional
-        Ids of the sample submission, where the competition averages all of them: those without
-        true items score 0.
-    models : mapping of model to LeaderboardEstimate
-        Empty where nothing can be said for other users.
-    """
+    """Every model's estimate, and the users whom a leaderboard may count."""
 
     examined: NonNegativeInt
+    """Users of the evaluation set."""
     examined_with_items: NonNegativeInt | None = None
+    """Those of them who have a true item. Runs of earlier versions do not say it."""
     window: NonNegativeInt
+    """Users with any event in the window."""
     with_items: NonNegativeInt | None = None
+    """Those of them who have a true item: competitions average these. Early runs do not say it."""
     sample: NonNegativeInt | None
+    """Ids of the sample submission, where the competition averages all of them: those without
+    true items score 0."""
     models: Mapping[str, LeaderboardEstimate]
+    """Empty where nothing can be said for other users."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,17 +144,12 @@ class Evaluation(Part):
 
 
 class Direction(Part):
-    """Which values of a metric are better.
-
-    Attributes
-    ----------
-    digest : str, optional
-        Of a function of your own what tells its source: only figures of one source are compared.
-        There is none of our metrics, and in runs of earlier versions.
-    """
+    """Which values of a metric are better."""
 
     better: Better
     digest: str | None = None
+    """Of a function of your own what tells its source: only figures of one source are compared.
+    There is none of our metrics, and in runs of earlier versions."""
 
     @classmethod
     def of(cls, metric: Metric) -> Direction:
@@ -170,61 +165,41 @@ class Tuned(TunedRecord):
 
 
 class ModelRecord(Part):
-    """What is known of one model.
-
-    Attributes
-    ----------
-    use : str, optional
-        The import path of its class; None of files of lists, and in runs of earlier versions.
-    lists : tuple of str
-        Its files of lists instead, one or one a fold.
-    of : tuple of str
-        Its base models.
-    params : mapping
-        The parameters of its class, defaults written out; dates and infinite numbers are text.
-    metrics : dict of text to ModelEstimate
-        The first is the one that models are ordered and compared by.
-    vs_random : Verdict, optional
-        Against chance, on the first metric.
-    curve : dict of cut-off to float
-        The first metric's mean at each.
-    described : dict of text to float
-        Coverage and popularity of its lists.
-    tuned : Tuned, optional
-        How its parameters were found, where `harness tune` found them.
-    reused : bool
-        Whether an earlier run finished it, and its lists were taken from there.
-    """
+    """What is known of one model."""
 
     name: Annotated[str, Field(min_length=1)]
     use: str | None = None
+    """The import path of its class; None of files of lists, and in runs of earlier versions."""
     lists: tuple[str, ...] = ()
+    """Its files of lists instead, one or one a fold."""
     of: tuple[str, ...] = ()
+    """Its base models."""
     params: dict[str, Any] = {}
+    """The parameters of its class, defaults written out; dates and infinite numbers are text."""
     repeats: Positive
     metrics: Annotated[dict[str, ModelEstimate], Field(min_length=1)]
+    """The first is the one that models are ordered and compared by."""
     vs_random: Verdict | None = None
+    """Against chance, on the first metric."""
     curve: dict[int, float] = {}
+    """The first metric's mean at each."""
     described: dict[str, float] = {}
+    """Coverage and popularity of its lists."""
     seconds: dict[str, float] = {}
     tuned: Tuned | None = None
+    """How its parameters were found, where `harness tune` found them."""
     reused: bool = False
+    """Whether an earlier run finished it, and its lists were taken from there."""
 
 
 class FailedModel(Part):
-    """A model that has no scores.
-
-    Attributes
-    ----------
-    error : str
-        What it raised.
-    fold : int, optional
-        In which of several, from 1; it was not asked in those after it.
-    """
+    """A model that has no scores."""
 
     name: Annotated[str, Field(min_length=1)]
     error: str
+    """What it raised."""
     fold: Positive | None = None
+    """In which of several, from 1; it was not asked in those after it."""
 
     @property
     def says(self) -> str:
@@ -263,38 +238,26 @@ class RunRecord(Part):
     """A whole run; models stand best first. Names are the keys of result.json.
 
     What has a default is what runs of earlier versions may lack.
-
-    Attributes
-    ----------
-    metrics : dict of text to Direction
-    failed : tuple of FailedModel
-        Models without scores; the others are evaluated as if these were not there.
-    chance : dict of text to Chance
-        The metrics whose exact chance is known.
-    comparison : Comparison, optional
-        Every pair of models, on the first metric; None for a single model or user.
-    shake_up : tuple of ShakeUp, one a public share
-    bridge : LeaderboardEstimates, optional
-    notes : tuple of str
-        What was left out or looked odd.
-    seconds : dict of step to float
-    folds : tuple of RunRecord
-        Each as a run of its own would have it, the earliest first; what stands beside it are then
-        means over folds, and statistics of users. Empty where there is one evaluation set.
     """
 
     evaluation: Evaluation
     metrics: dict[str, Direction] = {}
     models: Annotated[tuple[ModelRecord, ...], Field(min_length=1)]
     failed: tuple[FailedModel, ...] = ()
+    """Models without scores; the others are evaluated as if these were not there."""
     chance: dict[str, Chance] = {}
+    """The metrics whose exact chance is known."""
     comparison: Comparison | None = None
+    """Every pair of models, on the first metric; None for a single model or user."""
     shake_up: tuple[ShakeUp, ...] = ()
     slices: tuple[Slice, ...] = ()
     bridge: LeaderboardEstimates | None = None
     notes: tuple[str, ...] = ()
+    """What was left out or looked odd."""
     seconds: dict[str, float] = {}
     folds: tuple[RunRecord, ...] = ()
+    """Each as a run of its own would have it, the earliest first; what stands beside it are
+    then means over folds, and statistics of users. Empty where there is one evaluation set."""
 
     @model_validator(mode="after")
     def _of_one_run(self) -> RunRecord:

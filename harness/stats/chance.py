@@ -23,24 +23,16 @@ _WIDER = 2.3263  # standard errors: a random ranking's scores look wider in 1 % 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A model against chance.
-
-    Attributes
-    ----------
-    lift : float, optional
-        Its mean over the exact mean of a random ranking; None where that is 0.
-    z : float
-        How many standard deviations of a random ranking's mean it lies from its mean.
-    p : float
-        Two-sided: the chance that a random ranking lies as far out.
-    verdict : str
-        ``better`` or ``worse than chance`` if p is below 0.05; else ``no better than chance``.
-    """
+    """A model against chance."""
 
     lift: float | None
+    """Its mean over the exact mean of a random ranking; None where that is 0."""
     z: float
+    """How many standard deviations of a random ranking's mean it lies from its mean."""
     p: float
+    """Two-sided: the chance that a random ranking lies as far out."""
     verdict: Word
+    """``better`` or ``worse than chance`` if p is below 0.05; else ``no better than chance``."""
 
 
 @dataclass(frozen=True, eq=False)

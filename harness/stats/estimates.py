@@ -25,17 +25,12 @@ class Estimate:
     """One metric's mean.
 
     A metric of all lists together (coverage, Gini) has no interval, nor has a single user's score.
-
-    Attributes
-    ----------
-    mean : float
-        Over users, and over repeats.
-    ci95 : (float, float), optional
-        The interval that allows for skewness (`harness.stats.intervals.skewed`).
     """
 
     mean: float
+    """Over users, and over repeats."""
     ci95: Interval | None
+    """The interval that allows for skewness (`harness.stats.intervals.skewed`)."""
 
 
 @dataclass(frozen=True)

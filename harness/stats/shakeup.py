@@ -25,41 +25,29 @@ FEW = 30
 
 @dataclass(frozen=True)
 class RankFlip:
-    """Two models on both leaderboards.
-
-    Attributes
-    ----------
-    changes : float
-        How often the one ahead on the public leaderboard is behind on the private one.
-    ties : float
-        How often they are tied on either leaderboard, so that their order tells nothing.
-    """
+    """Two models on both leaderboards."""
 
     one: str
     other: str
     changes: float
+    """How often the one ahead on the public leaderboard is behind on the private one."""
     ties: float
+    """How often they are tied on either leaderboard, so that their order tells nothing."""
 
 
 @dataclass(frozen=True)
 class ShakeUp:
-    """What becomes of the order of a public leaderboard over a share of the users drawn at random.
-
-    Attributes
-    ----------
-    share : float
-        Of the users; `public` of `users` on average.
-    leader_falls : float
-        How often no model is first on both leaderboards, ties for first included.
-    """
+    """What becomes of the order of a public leaderboard over a share of users drawn at random."""
 
     metric: str
     share: float
+    """Of the users; `public` of `users` on average."""
     public: NonNegativeInt
     users: NonNegativeInt
     times: NonNegativeInt
     seed: int
     leader_falls: float
+    """How often no model is first on both leaderboards, ties for first included."""
     pairs: tuple[RankFlip, ...]
 
     @property

@@ -120,30 +120,21 @@ def _undressed(token: bytes) -> tuple[bytes, int]:
 
 @dataclass(frozen=True, eq=False)
 class Diagnoses:
-    """What some tokens are that are not known.
-
-    Attributes
-    ----------
-    marks : int64 array
-        What is wrong with each, 1 << fault; 0 where it is simply another id.
-    codes, known : int32 array and list of bytes
-        The known id that each means: −1 and empty for none, SEVERAL and the first by its text for
-        more than one.
-    further : int64 array
-        How many more there are.
-    certain, by_case : bool arrays
-        Whether it can be mended into that id, and whether it is that id in another case.
-    mended : list of bytes, optional
-        What ``--fix`` writes; None: the token as it stands.
-    """
+    """What some tokens are that are not known."""
 
     marks: Int64
+    """What is wrong with each, 1 << fault; 0 where it is simply another id."""
     codes: Int32
     known: list[bytes]
+    """The known id that each means: −1 and empty for none, SEVERAL and the first by its text
+    for more than one."""
     further: Int64
+    """How many more there are."""
     certain: Bool
     by_case: Bool
+    """Whether it can be mended into that id, and whether it is that id in another case."""
     mended: list[bytes | None]
+    """What ``--fix`` writes; None: the token as it stands."""
 
 
 class Learnt(NamedTuple):

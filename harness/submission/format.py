@@ -134,54 +134,39 @@ _LONGEST_NUMBER = 10
 
 @dataclass(frozen=True)
 class Format:
-    """A file of lists, a row a user or, where it is `long`, a row an item.
-
-    Attributes
-    ----------
-    k : int, optional
-        The longest list; None: lists of any length.
-    metric, source : str
-        What the competition scores by, and which it is.
-    width : int
-        How many digits an item id has, where all have as many; else 0.
-    letters, length : str and int
-        The letters that a user's id is written with, and how many it has; nothing and 0 where
-        anything goes.
-    catalogue, nothing : tuple of str, and str
-        All items there are, where the competition says so, and one that says that there is none.
-    kinds : tuple of (str, float)
-        Endings of users' ids, and what each kind of user weighs in the metric.
-    empty : bool
-        Whether an empty list is nothing to wonder at.
-    averages_everyone : bool
-        Whether the competition averages all ids of its sample; else those who have true items.
-    order, descending : str and bool
-        The column that orders such items, if any, and whether the highest stands first.
-    most : (int, int), optional
-        The highest id of a user and of an item, where ids are numbers.
-    prescribed : bool
-        Whether somebody prescribes the columns; else the file's own header has named them.
-    """
+    """A file of lists, a row a user or, where it is `long`, a row an item."""
 
     user: str
     items: str
     k: int | None
+    """The longest list; None: lists of any length."""
     metric: str
     source: str
+    """What the competition scores by, and which it is."""
     between: str = " "
     width: int = 0
+    """How many digits an item id has, where all have as many; else 0."""
     letters: str = ""
     length: int = 0
+    """The letters that a user's id is written with, and how many it has; nothing and 0 where
+    anything goes."""
     catalogue: tuple[str, ...] = ()
     nothing: str = ""
+    """All items there are, where the competition says so, and one that says that there is none."""
     kinds: tuple[tuple[str, float], ...] = ()
+    """Endings of users' ids, and what each kind of user weighs in the metric."""
     empty: bool = False
+    """Whether an empty list is nothing to wonder at."""
     long: bool = False
     order: str = ""
     descending: bool = False
+    """The column that orders such items, if any, and whether the highest stands first."""
     averages_everyone: bool = False
+    """Whether the competition averages all ids of its sample; else those who have true items."""
     most: tuple[int, int] | None = None
+    """The highest id of a user and of an item, where ids are numbers."""
     prescribed: bool = True
+    """Whether somebody prescribes the columns; else the file's own header has named them."""
 
     def fits(self, users: Sequence[str], items: Sequence[str]) -> bool:
         """Return whether ids and lists are written as the competition's are: most of them, or all.

@@ -21,24 +21,16 @@ MOST_BYTES = 4 * (_SHOWN + 1)
 
 @dataclass(frozen=True)
 class Place:
-    """Where a fault is.
-
-    Attributes
-    ----------
-    line : int, optional
-        A physical line, from 1.
-    value : str
-        What stands there, cut and visible.
-    user : str, optional
-        Whose list it is in, where it is an item.
-    known : str, optional
-        The known id that it means, if one does.
-    """
+    """Where a fault is."""
 
     line: int | None
+    """A physical line, from 1."""
     value: str
+    """What stands there, cut and visible."""
     user: str | None = None
+    """Whose list it is in, where it is an item."""
     known: str | None = None
+    """The known id that it means, if one does."""
 
 
 @dataclass

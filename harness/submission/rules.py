@@ -25,48 +25,32 @@ Column = Literal["", "user", "items"]
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing that may be wrong.
-
-    Attributes
-    ----------
-    code : str
-        ``SUB`` and three digits; it never changes its meaning.
-    name : str
-    says : str
-        What is wrong, of a value, a count or a detail: a text for `str.format`.
-    hint : str
-        How to mend it.
-    severity : str
-        ``error``: a platform refuses it, or scores wrong in silence; ``warning``: worth a look.
-    unit : str
-        What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file.
-    column : str
-        The column it is in: ``user``, ``items``, or none.
-    fault : int or str, optional
-        What the scan of lines counts it as, or why a file is refused.
-    fixed : bool
-        Whether ``--fix`` mends it.
-    of_lists : bool
-        Whether it does so only where a row holds a list.
-    blocks : bool
-        Whether ``--fix`` writes nothing as long as it is there.
-    example : bytes, optional
-        A bad file, beside `GOOD`: shown in the documents, and run by the tests. None where no text
-        of a few rows shows it.
-    """
+    """One thing that may be wrong."""
 
     code: str
+    """``SUB`` and three digits; it never changes its meaning."""
     name: str
     says: str
+    """What is wrong, of a value, a count or a detail: a text for `str.format`."""
     hint: str
+    """How to mend it."""
     severity: Severity = "error"
+    """``error``: a platform refuses it, or scores wrong in silence; ``warning``: worth a look."""
     unit: Unit = ""
+    """What is counted: ``ids``, ``lists``, ``items`` or ``lines``; empty where it is the file."""
     column: Column = ""
+    """The column it is in: ``user``, ``items``, or none."""
     fault: int | str | None = None
+    """What the scan of lines counts it as, or why a file is refused."""
     fixed: bool = False
+    """Whether ``--fix`` mends it."""
     of_lists: bool = False
+    """Whether it does so only where a row holds a list."""
     blocks: bool = False
+    """Whether ``--fix`` writes nothing as long as it is there."""
     example: bytes | None = None
+    """A bad file, beside `GOOD`: shown in the documents, and run by the tests. None where no
+    text of a few rows shows it."""
 
 
 id_rule = partial(Rule, unit="ids", column="user")

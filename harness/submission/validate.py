@@ -32,19 +32,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """A submission that was read.
-
-    Attributes
-    ----------
-    against : Against
-        What it was checked against; whether it is a file with a row an item is told there.
-    summary : Summary, optional
-        What its rows hold; None where none could be read.
-    """
+    """A submission that was read."""
 
     validation: Validation
     against: Against
+    """What it was checked against; whether it is a file with a row an item is told there."""
     summary: Summary | None = None
+    """What its rows hold; None where none could be read."""
 
     @property
     def lists(self) -> Int32 | None:

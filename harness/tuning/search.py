@@ -27,29 +27,20 @@ Space = Mapping[str, Domain]
 
 
 class Trial(BaseModel):
-    """A choice of parameters that was tried.
-
-    Attributes
-    ----------
-    trial : int
-        Its number; 0 is the model as it was.
-    params : mapping
-        All that the model was made with.
-    mean : float, optional
-        Over the users of the inner set; None where the model failed.
-    error : str, optional
-        What it raised.
-    reused : bool
-        Whether an earlier search made it, and its score was taken from there.
-    """
+    """A choice of parameters that was tried."""
 
     trial: int
+    """Its number; 0 is the model as it was."""
     params: dict[str, Any]
+    """All that the model was made with."""
     mean: float | None
+    """Over the users of the inner set; None where the model failed."""
     ci95: Interval | None
     seconds: float
     error: str | None
+    """What it raised."""
     reused: bool
+    """Whether an earlier search made it, and its score was taken from there."""
 
 
 class Score(NamedTuple):
