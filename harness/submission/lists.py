@@ -336,7 +336,8 @@ class LongLists:
         by_id[met] = np.arange(len(met))
         exact = np.zeros(len(several), np.int64)
         large = np.flatnonzero(several & (np.abs(rows.number) >= _EXACT))
-        large = large[:0] if np.any(rows.number % 1) else large  # decimals are compared as such
+        if np.any(rows.number != np.floor(rows.number)):  # decimals are compared as such
+            large = large[:0]
         texts = cells(sorted(set(rows.line[large].tolist())), ORDER) if len(large) > 0 else {}
         for row in large.tolist():
             text = texts[int(rows.line[row])].strip()

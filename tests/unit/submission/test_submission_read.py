@@ -103,6 +103,7 @@ def test_items_that_the_solution_lacks_are_numbered_behind_its_own(path: Path, t
     [
         # 2^53 and 2^53 + 1 are the same as decimals.
         ("user,item,score\nann,a,9007199254740992\nann,b,9007199254740993\n", {"ann": ["b", "a"]}),
+        ("user,item,score\nann,a,x\nann,c,1\nann,b,1\n", {"ann": ["b", "c", "a"]}),
         ("customer_id,prediction\n007,0706016001 08\n08,1e3\n",
          {"007": ["0706016001", "08"], "08": ["1e3"]}),
         ('user,items\nann,a\nbob,""\ncid," "\n', {"ann": ["a"], "bob": [], "cid": []}),
