@@ -73,8 +73,6 @@ def test_models_that_need_all_events_are_refused_before_any_is_read(
 ) -> None:
     """A file of lists that is part of an ensemble, too."""
     small.write(tmp_path, {"latest.py": LATEST_FIRST, "mine.csv": LISTS})
-    with refusal(UsageError, 'model "mine"', "harness score"):
-        small.in_parts(small.config(tmp_path, POPULAR, FILE))
     settings = small.config(tmp_path, POPULAR, LATEST, BLEND, FILE, FILL, log="no log")
     with pytest.raises(UsageError) as error:
         run(settings, memory="4GB")
