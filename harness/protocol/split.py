@@ -29,6 +29,12 @@ class Cuts:
     tied: int
     decided: str
 
+    def note(self) -> str:
+        """Return a note."""
+        users, are = counted(self.users, "user"), "is" if self.tied == 1 else "are"
+        note = f"{self.tied:,} of {users} {are} cut between events of equal time"
+        return f"{note}; {self.decided}" if self.tied > 0 else note
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -51,12 +57,7 @@ class Split:
 
     def notes(self, seen_items: str = "keep") -> tuple[str, ...]:
         """Return what decided where times did not, and whether events are on both sides."""
-        notes = list[str]()
-        if self.cuts is not None:
-            users, tied = counted(self.cuts.users, "user"), self.cuts.tied
-            are = "is" if tied == 1 else "are"
-            note = f"{tied:,} of {users} {are} cut between events of equal time"
-            notes.append(f"{note}; {self.cuts.decided}" if tied > 0 else note)
+        notes = [] if self.cuts is None else [self.cuts.note()]
         notes += self.alike
         if self.in_both > 0:
             notes.append(f"{self.in_both_told}: {_CONSEQUENCE[seen_items]}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.config import Config, TimeSplit
-from harness.core.arrays import Int64
+from harness.core.arrays import Bool, Int64
 from harness.core.errors import DataError, counted
 from harness.data.conditions import condition
 from harness.data.dataset import DAY_US, Dataset
@@ -78,7 +78,7 @@ def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]
     """Return the first and the last events of a log that are cut off, by events `by_day`."""
     occupied = np.flatnonzero(days)
     counts, on = days[occupied], occupied + data.times[0] // DAY_US
-    start, stop, ends = 0, len(on), None
+    (start, stop), ends = _between_longest(on, counts), None
     while ends != (start, stop):  # without the one end, gaps at the other are wider than the rest
         ends = start, stop
         stop = start + _rest(on[start:stop], counts[start:stop])
@@ -94,13 +94,34 @@ def strays_of(data: Dataset, days: Int64) -> tuple[Strays | None, Strays | None]
     return cut_off(slice(start)), cut_off(slice(stop, None))
 
 
+def _between_longest(on: Int64, counts: Int64) -> tuple[int, int]:
+    """Return where the days between the longest gaps begin and end, if these cut off both ends."""
+    # Each of two such ends makes the rest of the other one wide: 1970 and 2037 around 2003.
+    if len(on) == 1:
+        return 0, 1
+    total, gap, ahead = counts.sum(), np.diff(on) - 1, np.cumsum(counts)[:-1]
+    few = min(share for _, share in _FEW)
+    first, last = (np.where(n * few < total, gap, 0).argmax() for n in (ahead, total - ahead))
+    rest = on[last] - on[min(first + 1, last)] + 1
+    events = np.array([ahead[first], total - ahead[last]])
+    if first < last and _cut_off(gap[[first, last]], rest, events, total).all():
+        return int(first) + 1, int(last) + 1
+    return 0, len(on)
+
+
 def _rest(on: Int64, counts: Int64) -> int:
-    """Return how many of some days are before a gap that cuts few events off, or all."""
+    """Return how many of some days are before a gap that cuts the others off, or all."""
     total, gap, rest = counts.sum(), np.diff(on) - 1, on[:-1] - on[0] + 1
-    behind = total - np.cumsum(counts)[:-1]
-    rules = [(gap * part > rest) & (behind * share < total) for part, share in _FEW]
-    cut_off = np.any(rules, axis=0)
+    cut_off = _cut_off(gap, rest, total - np.cumsum(counts)[:-1], total)
     return int(cut_off.argmax()) + 1 if cut_off.any() else len(on)
+
+
+def _cut_off(gap: Int64, rest: Int64, events: Int64, total: Int64) -> Bool:
+    """Return which gaps beside a rest of so many days cut off so few of all events."""
+    mask = np.zeros(len(gap), np.bool_)
+    for part, share in _FEW:
+        mask |= (gap * part > rest) & (events * share < total)
+    return mask
 
 
 def by_day(part: Dataset) -> Int64:
