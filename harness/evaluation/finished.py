@@ -18,7 +18,7 @@ from harness.config import Config, ModelConfig
 from harness.config.paths import paths_of
 from harness.core import cache, plugins, sources
 from harness.core.cache import Entry
-from harness.core.errors import printable
+from harness.core.errors import DataError, printable
 from harness.core.given import is_given
 from harness.data import loading
 from harness.evaluation.answers import Answers
@@ -38,8 +38,9 @@ _MOST = 10_000_000_000  # bytes that are kept; the models that were not used for
 class Finished:
     """The models of a config that need not be asked, as an earlier run finished them.
 
-    `answers` of a model take the task. `reused` are the models that an earlier run finished,
-    `kept` those that can be known again. Without `background`, which writes, nothing is kept.
+    `answers` of a model take a task, and raise DataError where they are not for its users and
+    candidates. `reused` are the models that an earlier run finished, `kept` those that can be known
+    again. Without `background`, where answers are written, nothing is kept.
     """
 
     def __init__(
@@ -60,7 +61,9 @@ class Finished:
         # Asked first, so that one thread says it where the folder is not private.
         if not fresh and cache.is_private(folder):
             with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-                read = pool.map(lambda kept: kept.read(_read), self.kept.values())
+                read = pool.map(
+                    lambda kept: kept.read(partial(_read, kept.name)), self.kept.values()
+                )
             for name, answer in zip(self.kept, read, strict=True):
                 if answer is not None:
                     self.answers[name] = answer
@@ -71,15 +74,19 @@ class Finished:
         """Why what a model answered is not kept for later runs."""
         return {name: kept.unkept for name, kept in self.kept.items() if kept.unkept}
 
-    def keep(self, name: str, answers: Sequence[Answers], seconds: Mapping[str, float]) -> None:
+    def keep(
+        self, name: str, task: Task, answers: Sequence[Answers], seconds: Mapping[str, float]
+    ) -> None:
         """Let a model's answers be written, unless its source is not known for certain."""
         if self._background is not None and name in self.kept:
             # Copied, as scoring adds to the seconds.
-            write = partial(_write, dict(seconds), answers)
+            write = partial(_write, _size(task), dict(seconds), answers)
             self._background.submit(self.kept[name].keep, write)
 
 
-def _write(seconds: dict[str, float], answers: Sequence[Answers], folder: Path) -> dict[str, Any]:
+def _write(
+    size: list[int], seconds: dict[str, float], answers: Sequence[Answers], folder: Path
+) -> dict[str, Any]:
     for repeat, answer in enumerate(answers):
         np.save(folder / f"lists-{repeat}.npy", answer.lists.items, allow_pickle=False)
         if answer.left_out is not None:
@@ -88,11 +95,11 @@ def _write(seconds: dict[str, float], answers: Sequence[Answers], folder: Path) 
         {"drawn": answer.drawn, "refusal": answer.refusal, "changes": answer.changes}
         for answer in answers  # files of lists, which have notes, are read again
     ]
-    return {"seconds": seconds, "repeats": repeats}
+    return {"size": size, "seconds": seconds, "repeats": repeats}
 
 
-def _read(folder: Path, notes: dict[str, Any]) -> Callable[[Task], Asked]:
-    """Return what returns the answers that `_write` wrote."""
+def _read(name: str, folder: Path, notes: dict[str, Any]) -> Callable[[Task], Asked]:
+    """Return what returns the answers that `_write` wrote, for a task."""
     answers = list[Answers]()
     for repeat, facts in enumerate(notes["repeats"]):
         lists = Recommendations(np.load(folder / f"lists-{repeat}.npy", mmap_mode="r"))
@@ -101,7 +108,19 @@ def _read(folder: Path, notes: dict[str, Any]) -> Callable[[Task], Asked]:
             left_out = Recommendations(np.load(path, mmap_mode="r"))
         answers.append(Answers(lists, left_out, **facts))
 
-    return lambda task: (answers, notes["seconds"], None)
+    def of_task(task: Task) -> Asked:
+        if _size(task) != notes["size"]:
+            raise DataError(
+                f'model "{name}": the kept lists of an earlier run are from another evaluation '
+                "set; evaluate it again with --fresh (in Python, fresh=True)"
+            )
+        return answers, notes["seconds"], None
+
+    return of_task
+
+
+def _size(task: Task) -> list[int]:
+    return [len(task.evaluation_set.users), len(task.evaluation_set.candidates)]
 
 
 class Kept:

@@ -102,17 +102,17 @@ class ModelWorkers:
         waiting = units([model for model in models if model.name not in finished])
         waiting.sort(key=lambda unit: unit[0] in self._shared)
         first = sum(unit[0] not in self._shared for unit in waiting)
-        here = partial(_ask, fold, users.ask)
+        here = partial(_ask, fold, users.task, users.ask)
         with closing(self._workers.share(waiting, ready, here, first)) as share:
             for name, answer in share:
                 yield name, partial(_noted, fold, name, answer)
                 fold.log_model(name)
 
 
-def _ask(fold: Fold, ask: Callable[[ModelConfig], list[Answers]], name: str) -> Asked:
+def _ask(fold: Fold, task: Task, ask: Callable[[ModelConfig], list[Answers]], name: str) -> Asked:
     """Return what a model answers here, and keep it for later runs."""
     answers = ask(fold.config.by_name[name])
-    fold.finished.keep(name, answers, fold.clocks[name].seconds)
+    fold.finished.keep(name, task, answers, fold.clocks[name].seconds)
     return answers, fold.clocks[name].seconds, None
 
 
@@ -149,7 +149,7 @@ def open_fold(job: Job) -> Callable[[str], Asked]:
     job.require_same(data_of(stamps, [task]))
 
     def answer(name: str) -> Asked:
-        answers, seconds, _ = _ask(models, partial(ask_in_memory, models, task), name)
+        answers, seconds, _ = _ask(models, task, partial(ask_in_memory, models, task), name)
         background.submit(lambda: None).result()  # done once the answers are kept
         return answers, seconds, finished.unkept.get(name)
 

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import small
+from conftest import refusal
 from small import POPULAR
 
 from harness.config import Config
 from harness.core import cache
+from harness.core.errors import DataError
 from harness.evaluation.answers import Answers
 from harness.evaluation.build import Factories
 from harness.evaluation.finished import Finished, evaluation_key, model_key
@@ -46,7 +48,7 @@ def finished(config: Config, keep: bool = False, **keywords: Any) -> Finished:
             lists = Recommendations(LISTS)
             first = Answers(lists, drawn=True)
             answers = [first, Answers(lists, lists, refusal="no", changes="x")]
-            made.keep("popular", answers, {"fit": 1.5})
+            made.keep("popular", make_task(config), answers, {"fit": 1.5})
     return made
 
 
@@ -62,6 +64,16 @@ def test_what_is_kept_is_taken(tmp_path: Path) -> None:
     assert (other.drawn, other.notes, other.refusal, other.changes) == (False, (), "no", "x")
     assert seconds == {"fit": 1.5}
     assert [*finished(config_of(tmp_path), fresh=True).answers] == []
+
+
+def test_answers_for_other_users_are_refused(tmp_path: Path) -> None:
+    finished(config_of(tmp_path), keep=True)
+    models = finished(config_of(tmp_path))
+    fewer = make_task(small.config(tmp_path, log=small.LOG.replace("cid,a,2020-01-08\n", "")))
+    with refusal(
+        DataError, 'model "popular"', "from another evaluation set; evaluate it again with --fr"
+    ):
+        models.answers["popular"](fewer)
 
 
 @pytest.mark.parametrize("name", ["lists-0.npy", "meta.json"])
