@@ -71,8 +71,8 @@ def score(
         record = nothing | {"problems": error.validation.summary(forced=False)}
         mending = forms.mending(context, file)
         tell(error.validation, partial(document, record), format_, command=mending)
-        why = "not scored: the file has errors; fix them, or score it with --force"
-        print(why, file=sys.stderr)
+        hint = "" if force else ", or score it with --force"
+        print(f"not scored: the file has errors; fix them{hint}", file=sys.stderr)
         return 1
     show(format_, scored)
     if codabench is not None:

@@ -317,7 +317,7 @@ def rules_of(config: Config | None, baseline: str | None, options: ComparisonOpt
     named: dict[str, Any] = {n: options.get(n) for n in names if options.get(n) is not None}
     rules = replace(rules, **named)
     if rules.correction not in CORRECTIONS:
-        hint = suggest(rules.correction, CORRECTIONS)
+        hint = suggest(str(rules.correction), CORRECTIONS)
         raise UsageError(f'no correction "{rules.correction}"; {hint}')
     if not isinstance(rules.resamples, int) or not 100 <= rules.resamples <= MOST_RESAMPLES:
         raise UsageError(f"resamples = {rules.resamples!r}; expected from 100 to 1,000,000")

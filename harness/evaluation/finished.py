@@ -124,7 +124,11 @@ def _size(task: Task) -> list[int]:
 
 
 class Kept:
-    """What is kept of one model in a folder of the cache, or why nothing is (`unkept`)."""
+    """What is kept of one model in a folder of the cache, or why nothing is (`unkept`).
+
+    Its key is made of the evaluation set and its files, the settings of the model and of its base
+    models, the installed packages, Python and the platform. Files that a model opens are not known.
+    """
 
     def __init__(self, config: Config, name: str, evaluation: Entry, folder: str) -> None:
         self.config, self.name = config, name

@@ -163,13 +163,32 @@ def _read(draft: Draft, target: Path) -> tuple[Dataset | None, str]:
 
 
 @dataclass
+class _Unread:
+    """The values of a column that are not what they should be: empty ones, and others in rows."""
+
+    expected: str
+    empty: int = 0
+    rows: int = 0
+    texts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, texts: pl.Series) -> None:
+        """Count more of them; of different ones not many are kept."""
+        filled = texts.drop_nulls()
+        self.empty += texts.null_count()
+        self.rows += len(filled)
+        distinct = filled.unique(maintain_order=True)
+        for text, count in zip(distinct, filled.unique_counts(), strict=True):
+            if text in self.texts or len(self.texts) < _KEPT:
+                self.texts[text] += count
+
+
+@dataclass
 class _Faults:
     """What is wrong with a log: lines whose fields cannot be told, and values by column."""
 
     rows: int = 0
     bad_lines: int = 0
-    texts: dict[str, list[pl.Series]] = field(default_factory=dict)
-    expected: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, _Unread] = field(default_factory=dict)
 
 
 def _lenient(table: Table) -> Table:
@@ -192,8 +211,8 @@ def _faults_of(table: EventTable) -> _Faults:
             for rule in rules_of(table, rows.frame.schema, pattern):
                 text, bad = bad_texts(rows.frame, rule, table.where)
                 if bad.any():
-                    faults.expected.setdefault(rule.column, rule.expected)
-                    faults.texts.setdefault(rule.column, []).append(text.filter(pl.Series(bad)))
+                    unread = faults.columns.setdefault(rule.column, _Unread(rule.expected))
+                    unread.add(text.filter(pl.Series(bad)))
     return faults
 
 
@@ -211,8 +230,8 @@ def _misshapen(table: Table) -> float:
     return 0 if first is None else first.left_out
 
 
-_MOST_TEXTS, _MOST_SHARE, _SHOWN = 50, 0.1, 3
-"""Texts that are left out one by one; the share of rows they may be; and how many are shown."""
+_KEPT, _MOST_TEXTS, _MOST_SHARE, _SHOWN = 1_000, 50, 0.1, 3
+"""Different texts that are kept, and left out one by one; their share of rows; those shown."""
 
 
 def _leave_out_faults(draft: Draft, target: Path, fault: str) -> str:
@@ -230,20 +249,19 @@ def _leave_out_faults(draft: Draft, target: Path, fault: str) -> str:
         draft.data["bad_lines"] = "drop"
         draft.comments["bad_lines"] = f"leaves out {lines}"
         draft.lines.append(f"bad_lines  {lines}: left out")
-    for column, parts in faults.texts.items():
-        texts, name = pl.concat(parts), printable(column)
-        counts = Counter(texts.drop_nulls())
-        shown = ", ".join(f'"{printable(text)}"' for text, _ in counts.most_common(_SHOWN))
-        shown += ", …" if len(counts) > _SHOWN else ""
-        rows = f"{counted(counts.total(), 'row')} with {shown} in {name}"
-        if len(counts) > _MOST_TEXTS or counts.total() > most:
-            problems.append(f"{rows}, expected {faults.expected[column]}")
+    for column, unread in faults.columns.items():
+        name, texts = printable(column), unread.texts
+        shown = ", ".join(f'"{printable(text)}"' for text, _ in texts.most_common(_SHOWN))
+        shown += ", …" if len(texts) > _SHOWN else ""
+        rows = f"{counted(unread.rows, 'row')} with {shown} in {name}"
+        if len(texts) > _MOST_TEXTS or unread.rows > most:
+            problems.append(f"{rows}, expected {unread.expected}")
             continue
-        if texts.null_count() > 0:
-            empty = f"{counted(texts.null_count(), 'row')} with nothing in {name}"
+        if unread.empty > 0:
+            empty = f"{counted(unread.empty, 'row')} with nothing in {name}"
             draft.leave_out(column, {"empty": False}, empty)
-        if counts:
-            draft.leave_out(column, {"not": sorted(counts)}, rows)
+        if unread.rows > 0:
+            draft.leave_out(column, {"not": sorted(texts)}, rows)
     if not problems:
         return ""
     rows = counted(faults.rows, "row")

@@ -182,7 +182,14 @@ class Scorer:
         examined = examine(path, self.against, self.solution, places=longest, strict=strict)
         if not examined.validation.valid and not force:
             raise SubmissionError(examined.validation)
-        return examined.validation, lists_of_validated(examined, self.solution)
+        validation = examined.validation
+        if examined.summary is None and self.against.format is not None:
+            # Its header is not the sample's: read by the names of its columns.
+            examined = examine(
+                path, replace(self.against, format=None), self.solution, places=longest
+            )
+            examined = replace(examined, validation=validation)
+        return validation, lists_of_validated(examined, self.solution)
 
     def score(
         self, path: Path | pl.DataFrame, *, strict: bool = False, force: bool = False

@@ -316,11 +316,13 @@ def matrix(comparison: Comparison, noun: str = "model") -> Sheet:
     borderline = {frozenset((p.one, p.other)) for p in comparison.pairs if p.borderline}
     ahead, behind = comparison.words
     signs: dict[str | None, str] = {ahead: "▲", behind: "▼", "tied": "=", None: ""}
+    verdicts = {(p.one, p.other): p.verdict for p in comparison.pairs}
+    verdicts |= {(p.other, p.one): OPPOSITE[p.verdict] for p in comparison.pairs}
 
     def cell(column: str, row: str) -> str:
         if column == row:
             return "·"
-        sign = signs[comparison.verdict(row, column)[0]]
+        sign = signs[verdicts.get((row, column))]
         return f"{sign}?" if frozenset((row, column)) in borderline else sign
 
     columns: list[Column[str]] = [

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -220,7 +221,7 @@ class WideLists:
         return self._lists, Common(self._held, self._same, self._single)
 
 
-_FEW_CELLS, _MOST_EMPTY = 1 << 26, 16
+_FEW_CELLS, _MOST_EMPTY = 1 << 22, 16
 _EXACT = 2**53
 """Whole numbers from here on may be another one as decimals."""
 _NUMBER = re.compile(rb"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
@@ -313,7 +314,7 @@ class LongLists:
             rank = rows.place.astype(np.float64)  # users may stand elsewhere now
         elif tied.any():  # of two on a rank the first stands
             rank = rank[~tied]
-            rows = Triples(rows.user[~tied], rows.item[~tied], number, rows.line)
+            rows = Triples(rows.user[~tied], rows.item[~tied], rank, rows.line[~tied])
         return self._lists(rows, rank), common
 
     def _numbers(self, scanned: ScannedBlock, rows: Int64) -> tuple[Floats, Bool]:
@@ -329,21 +330,21 @@ class LongLists:
         return np.where(wrong, np.inf, numbers), wrong
 
     def _untied(self, rows: Triples, tied: Bool, cells: Cells) -> Triples:
-        """Return the rows with those of one score by their item's id, the least first."""
+        """Return the rows with those of one score by their item's id, the least first.
+
+        Whole numbers that a float cannot tell apart are compared by all their digits.
+        """
         several = tied | np.append(tied[1:], False)
         met = sorted(np.unique(rows.item[several]).tolist(), key=self._ids.__getitem__)
-        by_id = np.zeros(int(rows.item.max()) + 1, np.int64)
-        by_id[met] = np.arange(len(met))
-        exact = np.zeros(len(several), np.int64)
+        place = np.zeros(int(rows.item.max()) + 1, np.int64)
+        place[met] = np.arange(len(met))
+        by_id, exact = np.where(several, place[rows.item], 0), np.zeros(len(several), np.int64)
         large = np.flatnonzero(several & (np.abs(rows.number) >= _EXACT))
-        if np.any(rows.number != np.floor(rows.number)):  # decimals are compared as such
-            large = large[:0]
         texts = cells(sorted(set(rows.line[large].tolist())), ORDER) if len(large) > 0 else {}
-        for row in large.tolist():
-            text = texts[int(rows.line[row])].strip()
-            if re.fullmatch(rb"[+-]?\d{1,18}|[+-]?[1-8]\d{18}", text):
-                exact[row] = -int(text)
-        return rows.ordered(exact, by_id[rows.item])
+        digits = [Decimal(texts[line].decode().strip()) for line in rows.line[large].tolist()]
+        places = {number: n for n, number in enumerate(sorted(set(digits), reverse=True))}
+        exact[large] = [places[number] for number in digits]
+        return rows.ordered(exact, by_id)
 
     def _lists(self, rows: Triples, rank: Floats) -> Int32 | None:
         """Return the lists; None where ranks far too high leave nearly all cells empty."""

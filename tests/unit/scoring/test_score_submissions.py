@@ -40,6 +40,17 @@ def test_a_file_with_errors_is_scored_by_force_alone(solution: Path) -> None:
     assert (problems["errors"], problems["forced"]) == (1, True)
 
 
+def test_a_file_with_another_header_than_the_sample_is_read_by_its_names(solution: Path) -> None:
+    texts = {"sample.csv": "user,items\nann,\nbob,\n", "lists.csv": "uid,items\nann,b a\nbob,c\n"}
+    folder = small.write(solution.parent, texts)
+    terms = Terms({"solution": solution, "sample": folder / "sample.csv"})
+    result = Scorer.of(terms, METRICS).score(folder / "lists.csv", force=True)
+    assert [p.code for p in result.validation.errors] == ["SUB101", "SUB102"]
+    assert (
+        result.metrics["MAP@3"].mean == scored(solution, texts["lists.csv"]).metrics["MAP@3"].mean
+    )
+
+
 LISTS = st.dictionaries(
     st.sampled_from(["ann", "bob", "cem", "dee", "zed"]),
     st.lists(st.sampled_from(["a", "b", "c", "d", "x", "unheardof"]), max_size=5),

@@ -103,7 +103,13 @@ def test_items_that_the_solution_lacks_are_numbered_behind_its_own(path: Path, t
     [
         # 2^53 and 2^53 + 1 are the same as decimals.
         ("user,item,score\nann,a,9007199254740992\nann,b,9007199254740993\n", {"ann": ["b", "a"]}),
-        ("user,item,score\nann,a,x\nann,c,1\nann,b,1\n", {"ann": ["b", "c", "a"]}),
+        ("user,item,score\nann,a,8999999999999999999\nann,b,9000000000000000000\n",
+         {"ann": ["b", "a"]}),
+        ("user,item,score\nann,b,9007199254740992\nann,a,9.007199254740992e15\n",
+         {"ann": ["a", "b"]}),
+        # Rows without a number stand last, in the order of the file.
+        ("user,item,score\nann,d,x\nann,c,1\nann,b,1\nann,a,x\nbob,c,1\nbob,a,1\n",
+         {"ann": ["b", "c", "d", "a"], "bob": ["a", "c"]}),
         ("customer_id,prediction\n007,0706016001 08\n08,1e3\n",
          {"007": ["0706016001", "08"], "08": ["1e3"]}),
         ('user,items\nann,a\nbob,""\ncid," "\n', {"ann": ["a"], "bob": [], "cid": []}),
