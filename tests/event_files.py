@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import small
-from conftest import refusal
+from conftest import Words, flat, refusal
 from hypothesis import HealthCheck, settings
 
 from harness.config import DataConfig
@@ -59,9 +59,9 @@ def events(folder: Path, content: str | bytes, **keys: Any) -> list[tuple[str, s
     return moments(log(folder, **keys))
 
 
-def refused(folder: Path, *words: str, **keys: Any) -> None:
+def refused(folder: Path, *words: Words, **keys: Any) -> None:
     """Check that a log is refused as it is read, with every word."""
-    with refusal(DataError, words):
+    with refusal(DataError, flat(words)):
         load(log(folder, **keys))
 
 

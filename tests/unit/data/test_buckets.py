@@ -236,7 +236,7 @@ def test_a_disk_that_fails_is_named_and_the_next_command_starts_over(
     layout = layout_of(tmp_path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pl.DataFrame, name, Mock(side_effect=error))
-        with refusal(DataError, *words), prepared(layout):
+        with refusal(DataError, words), prepared(layout):
             pass
     with prepared(layout) as made:
         assert len(all_rows(made)) == 5

@@ -86,7 +86,7 @@ def test_a_missing_table_and_column_are_named(tmp_path: Path, kind: str) -> None
         (f"{name}::log", {"user": "usr"},
          [f'{name}::log: no column "usr"; it has: user, item, time', 'mean "user"?']),
     ):  # fmt: skip
-        refused(tmp_path, *words, events=events, **keys)
+        refused(tmp_path, words, events=events, **keys)
 
 
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_view_reads_no_other_file(tmp_path: Path) -> None:
     name = write(tmp_path, "duckdb", *views)
     for n in range(len(files)):
         words = f"{name}::evil{n}: cannot be read by DuckDB: ", "disabled by config"
-        refused(tmp_path, *words, events=f"{name}::evil{n}")
+        refused(tmp_path, words, events=f"{name}::evil{n}")
 
 
 @KINDS

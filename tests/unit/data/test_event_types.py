@@ -82,7 +82,7 @@ def test_hints_on_empty_values_work(
     log = f"user,item,time,stars\nann,a,2020-01-01,1\n{row}\n"
     keys = {"events": events} | ({"value": "stars"} if column == "stars" else {})
     words = f'column "{column}": found an empty value', "leaves such ro"
-    with refusal(DataError, *words) as caught:
+    with refusal(DataError, words) as caught:
         read(tmp_path, log, where=where, **keys)
     hint = str(caught.value).partition("where = ")[2].partition(" under [data]")[0]
     cured = tomllib.loads(f"where = {hint}")["where"]
@@ -188,7 +188,7 @@ def test_a_given_split_tells_its_tables_apart_and_not_its_types(tmp_path: Path) 
 )  # fmt: skip
 def test_bad_values(tmp_path: Path, row: str, words: Any, events: str, place: str) -> None:
     keys = {"kind": "event", "value": "stars", "events": events}
-    with refusal(DataError, f"{events}: {place}, ", *words):
+    with refusal(DataError, f"{events}: {place}, ", words):
         read(tmp_path, f"{LOG}ann,a,2020-01-01,{row}\n", inferred=False, **keys)
 
 

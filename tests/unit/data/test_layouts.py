@@ -117,7 +117,7 @@ def test_faults_of_tables(tmp_path: Path) -> None:
         ("ponpare", {"coupon_list_train": SOON},
          ['coupon_list_train.csv: line 3, column "DISPFROM"', "soon"]),
     ):  # fmt: skip
-        with refusal(DataError, *words):
+        with refusal(DataError, words):
             load(published(tmp_path, name, **changes))
 
 

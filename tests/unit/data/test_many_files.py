@@ -58,7 +58,7 @@ def test_patterns_that_are_refused(tmp_path: Path) -> None:
         ("none/*.csv", ["the folder ", "none does not exist"]),
         ("a*", ["a.csv.gz: is next to a.csv; keep one of the two"]),
     ):
-        with refusal(DataError, *words):
+        with refusal(DataError, words):
             parts_of(Table(tmp_path / pattern))
 
 

@@ -217,7 +217,7 @@ def test_held_out_rows_that_may_be_no_hits_are_refused(
         return int((loaded.events.kind == 1).sum())
 
     words = 'later.csv: column "label" holds 0 or less in 1 of 3 events; this may mean that an item'
-    with refusal(DataError, words, *cures) as caught:
+    with refusal(DataError, words, cures) as caught:
         held_out()
     _, *hints = str(caught.value).splitlines()
     assert len(hints) == len(cures)

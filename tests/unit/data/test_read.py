@@ -65,7 +65,7 @@ def test_what_is_wrong_in_parquet_is_named(tmp_path: Path) -> None:
     ):  # fmt: skip
         good: dict[str, Any] = {"user": "a", "item": "x", "time": "2020-01-01"}
         pl.DataFrame(good | {column: value}).write_parquet(tmp_path / "log.parquet")
-        refused(tmp_path, *words, events="log.parquet", **keys)
+        refused(tmp_path, words, events="log.parquet", **keys)
 
 
 @pytest.mark.parametrize("packed", ["", ".gz"])

@@ -137,7 +137,7 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         ("hm", {"items": 2_000_000}, ["items", "2,000,000", "850,000"]),
         ("hmm", {}, ["layout", "'hmm'", "hm, kion, ponpare"]),
     ):
-        with refusal(UsageError, *words):
+        with refusal(UsageError, words):
             synthesise(layout, tmp_path / "out", **wrong)
     assert not list(tmp_path.iterdir())
 

@@ -181,7 +181,7 @@ REFUSED: list[tuple[str, list[str]]] = [
 @pytest.mark.parametrize(("text", "words"), REFUSED)
 def test_what_is_no_table_of_true_items_is_refused(path: Path, text: str, words: list[str]) -> None:
     path.write_text(text, encoding="latin-1")
-    with refusal(HarnessError, str(path), *words):
+    with refusal(HarnessError, str(path), words):
         of_file(path)
 
 
