@@ -23,14 +23,14 @@ ROUNDS = sized(5, 1)
 READ = """
 import sys, time
 from pathlib import Path
-from harness.data.conditions import Condition
+from harness.data.conditions import condition
 from harness.data.loading import load
 from harness.layouts import Layout, events
 
 file, plain = Path(sys.argv[1]), sys.argv[2] == "plain"
 log = events(file.name, user="customer_id", item="article_id", time="t_dat")
 more = {} if plain else {
-    "kind": "sales_channel_id", "value": "price", "where": (Condition("price", low=0.0005),)
+    "kind": "sales_channel_id", "value": "price", "where": (condition("price", {"min": 0.0005}),)
 }
 layout = Layout("log", (log,)).within(file.parent).with_events(**more)
 start = time.perf_counter()
