@@ -24,10 +24,13 @@ Whole = TypeVar("Whole", Int32, Int64)
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Rows of items of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]]."""
+    """Rows of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]].
+
+    Rows of items ascend, none twice.
+    """
 
     indptr: Int64
-    indices: Int32  # ascending within a row, none twice
+    indices: npt.NDArray[Any]
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
