@@ -45,8 +45,12 @@ def checked(
     width than `k`, values that are no whole numbers, a position that is no candidate, an item
     twice, or one that `exclude` holds.
     """
-    raw = _matrix(name, answer, users, k)
-    items = _whole(name, raw, users, n_candidates)
+    items = _matrix(name, answer, (len(users), k))
+    if not np.can_cast(items.dtype, np.int64):
+        bad = ~np.isfinite(items) | (items != np.floor(items))
+        _refuse(name, users, items, bad, "expected a whole number")
+        _refuse_unknown(name, users, items, n_candidates)
+        items = items.astype(np.int64)
     indptr, indices = np.zeros(len(items) + 1, np.int64), np.zeros(0, np.int64)
     if exclude is not None:
         indptr, indices = exclude.indptr, exclude.indices.astype(np.int64)
@@ -59,67 +63,31 @@ def checked(
     if exclude is not None:
         rows = np.arange(len(items), dtype=np.int64)
         held = np.repeat(rows, exclude.sizes) * n_candidates + exclude.indices
-        asked = rows[:, None] * n_candidates + items
-        _refuse(
-            name,
-            users,
-            items,
-            np.isin(asked, held) & (items != EMPTY),
-            (
-                "the item is excluded for this user (seen_items); do not recommend the items of "
-                "exclude"
-            ),
-        )
+        bad = np.isin(rows[:, None] * n_candidates + items, held) & (items != EMPTY)
+        cure = "do not recommend the items of exclude"
+        says = f"the item is excluded for this user (seen_items); {cure}"
+        _refuse(name, users, items, bad, says)
     raise AssertionError("the compiled check and the explaining one disagree")
 
 
-def _matrix(name: str, answer: Any, users: pl.Series, k: int) -> npt.NDArray[Any]:
-    """Return the answer as an array of a row for each user and `k` columns, of whatever type."""
-    if isinstance(answer, np.ma.MaskedArray):
-        raise RecommenderError(
-            f'model "{name}" returned a masked array; write −1 in the masked cells'
-        )
+def _matrix(name: str, answer: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """Return the answer as an array of numbers, a row for each user and `k` columns."""
+    expected = f"expected {shape} int32: one row per user, k positions wide, −1 where empty"
+    returned = f'model "{name}" returned a {type(answer).__name__}'
     try:
-        raw = np.asarray(answer)
+        array = np.asarray(answer)
     except Exception as error:
-        if not isinstance(error, ValueError):
-            raise RecommenderError(
-                f'model "{name}" returned a {type(answer).__name__}, which is not an array '
-                f"({type(error).__name__}); expected ({len(users)}, {k}) int32"
-            ) from error
-        raise RecommenderError(
-            f'model "{name}" returned rows of different lengths, expected ({len(users)}, {k})'
-        ) from error
-    if raw.ndim != 2 or raw.shape[1:] != (k,):
-        returned = f"shape {raw.shape}" if raw.ndim > 0 else f"a {type(answer).__name__}"
-        raise RecommenderError(
-            f'model "{name}" returned {returned}, expected ({len(users)}, {k}): one row '
-            "per user, k positions wide, −1 where empty"
-        )
-    if len(raw) != len(users):
-        missing = ""
-        if len(raw) < len(users):
-            missing = f"; user {users[len(raw)]} is the first without a row"
-        raise RecommenderError(
-            f'model "{name}" returned {len(raw):,} rows for {len(users):,} users{missing}'
-        )
-    return raw
-
-
-def _whole(name: str, raw: Any, users: pl.Series, n_candidates: int) -> Any:
-    """Return the same values in a type that fits int64, or say why there is none."""
-    if raw.dtype.kind not in "iuf":
-        values = "texts" if raw.dtype.kind in "SU" else f"{raw.dtype} values"
+        raise RecommenderError(f"{returned}, which is no array ({error}); {expected}") from error
+    if isinstance(answer, np.ma.MaskedArray) or array.ndim == 0:
+        raise RecommenderError(f"{returned}, {expected}")
+    if array.shape != shape:
+        raise RecommenderError(f'model "{name}" returned shape {array.shape}, {expected}')
+    if array.dtype.kind not in "iuf":
+        values = "texts" if array.dtype.kind in "SU" else f"{array.dtype} values"
         raise RecommenderError(
             f'model "{name}" returned {values}; expected int32 candidate positions, not ids'
         )
-    if np.can_cast(raw.dtype, np.int64):
-        return raw
-    if raw.dtype.kind == "f":
-        bad = ~np.isfinite(raw) | (raw != np.floor(raw))
-        _refuse(name, users, raw, bad, "expected a whole number")
-    _refuse_unknown(name, users, raw, n_candidates)
-    return raw.astype(np.int64)
+    return array
 
 
 def _refuse_unknown(name: str, users: pl.Series, items: Any, n_candidates: int) -> None:

@@ -50,13 +50,12 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        (np.zeros((3, 2), int), 'model "my model" returned shape (3, 2), expected (3, 3): one '
-                                "row per user, k positions wide, −1 where empty"),
-        ({}, 'model "my model" returned a dict, expected (3, 3): one row per user'),
-        ([[0, 1, 2], [0, 1], [0]],
-         'model "my model" returned rows of different lengths, expected (3, 3)'),
-        (GOOD[:2], 'model "my model" returned 2 rows for 3 users; '
-         "user cid is the first without a row"),
+        (np.zeros((3, 2), int), 'model "my model" returned shape (3, 2), expected (3, 3) int32: '
+                                "one row per user, k positions wide, −1 where empty"),
+        ({}, 'model "my model" returned a dict, expected (3, 3) int32: one row per user'),
+        (np.ma.array(GOOD, mask=True), 'model "my model" returned a MaskedArray, expected (3, 3)'),
+        ([[0, 1, 2], [0, 1], [0]], 'model "my model" returned a list, which is no array ('),
+        (GOOD[:2], 'model "my model" returned shape (2, 3), expected (3, 3)'),
         ([[0, 1, 2], [0, np.nan, 1], GOOD[2]], 'model "my model", user bob, rank 2: found nan; '
          "expected a whole number (1 of 3 users in this batch)"),
         ([GOOD[0], [0, 1, 5], GOOD[2]], 'model "my model", user bob, rank 3: found 5; there is '
@@ -65,7 +64,6 @@ def test_what_is_not_excluded_for_this_user_is_accepted() -> None:
         ([GOOD[0], GOOD[1], [0, -2, 1]], 'model "my model", user cid, rank 2: found -2; there is '
                                          "no candidate with this position; expected 0 to 4, or "
                                          "−1 for empty"),
-        ([*GOOD, [0, 1, 2]], 'model "my model" returned 4 rows for 3 users'),
         (np.full((3, 3), 2**64 - 1, np.uint64),
          "user 007, rank 1: found 18446744073709551615; there is no candidate with this position"),
         ([[3, 1, 3], [2, 2, 2], GOOD[2]], 'model "my model", user 007, rank 3: found 3; the item '
