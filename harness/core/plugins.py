@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from harness.core.errors import NotCompiledError, UsageError, suggest
+from harness.core.errors import UsageError, suggest
 from harness.core.sources import BESIDE, source_file, watch_imports
 
 _EXAMPLES = {
@@ -54,8 +54,6 @@ def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
         )
     try:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
-    except NotCompiledError:
-        raise
     except ModuleNotFoundError as error:
         raise UsageError(_missing(owner, module_name, error, beside)) from error
     except BaseException as error:  # a stranger's module may raise anything while it is imported
@@ -71,12 +69,9 @@ def told(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if source_file(frame.filename) is not None]
     last = (theirs or frames)[-1]
-    try:
-        text, file, line = str(error), last.filename, last.lineno
-        if isinstance(error, SyntaxError) and frames[-1].filename.startswith("<frozen importlib"):
-            text, file, line = error.msg, str(error.filename), error.lineno
-    except Exception:
-        text = "(its message cannot be shown)"
+    text, file, line = str(error), last.filename, last.lineno
+    if isinstance(error, SyntaxError) and frames[-1].filename.startswith("<frozen importlib"):
+        text, file, line = error.msg, str(error.filename), error.lineno
     kind = type(error).__name__
     return f"{f'{kind}: {text}' if text else kind} ({file}, line {line})"
 
@@ -118,8 +113,7 @@ def _from_file(path: Path) -> ModuleType:
     digest = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]  # in all processes
     name = f"{BESIDE}{digest}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python file")
+    assert spec is not None and spec.loader is not None, "its name ends in .py"  # noqa: S101
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     watch_imports(name)

@@ -93,15 +93,13 @@ def gini(exposure: Int64, _: Sequence[float]) -> float:
 
 
 def _catalogue(b: Block) -> Catalogue:
-    if b.judgments.catalogue is None:
-        raise ValueError("this metric needs a catalogue of the items")
+    assert b.judgments.catalogue is not None, "needed for items"  # noqa: S101
     return b.judgments.catalogue
 
 
 def _train(b: Block) -> TrainCounts:
     train = _catalogue(b).train
-    if train is None:
-        raise ValueError("this metric needs training events")
+    assert train is not None, "needed for training events"  # noqa: S101
     return train
 
 
@@ -119,8 +117,7 @@ def _unit_vectors(catalogue: Catalogue, columns: str) -> tuple[csr_array[Any], B
     from scipy.sparse import csr_array, diags_array, hstack  # slow to import
 
     held = catalogue.attributes
-    if not held:
-        raise ValueError("this metric needs item attributes")
+    assert held is not None, "needed for attributes"  # noqa: S101
     names = list(held) if columns == "all" else columns.split("+")
     for name in names:
         if name not in held:

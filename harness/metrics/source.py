@@ -6,8 +6,9 @@ import hashlib
 import inspect
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from modulefinder import ModuleFinder
 from pathlib import Path
 from types import CodeType
@@ -32,13 +33,12 @@ def source_of(module: str, beside: Path, function: Any) -> str | None:
         folders.append(str(Path(file, *[os.pardir] * depth)))
     finder = ModuleFinder(folders, excludes=[folder.name for folder in sources.OURS])
     files = {beside.resolve()} if beside.is_file() else set[Path]()
-    unreadable = (OSError, SyntaxError, ValueError, RecursionError, ImportError)
-    for file in files:
-        with suppress(*unreadable):
-            finder.run_script(str(file))
-    for reached in names - {"__main__"}:
-        with suppress(*unreadable):
-            finder.import_hook(reached)
+    follow: list[Callable[[], object]]
+    follow = [partial(finder.run_script, str(file)) for file in files]
+    follow += [partial(finder.import_hook, reached) for reached in names - {"__main__"}]
+    for imports in follow:
+        with suppress(OSError, SyntaxError, ValueError, RecursionError, ImportError):
+            imports()
     places = (
         sources.source_file(getattr(each, "__file__", None)) for each in finder.modules.values()
     )

@@ -55,19 +55,17 @@ def checked(
     if exclude is not None:
         indptr, indices = exclude.indptr, exclude.indices.astype(np.int64)
     whole = np.ascontiguousarray(items, np.int32 if items.dtype == np.int32 else np.int64)
-    if len(items) == 0 or _kernels.are_good(whole, n_candidates, indptr, indices):
-        return np.ascontiguousarray(items, np.int32)
-    # What is wrong, and where, is worked out at leisure.
-    _refuse_unknown(name, users, items, n_candidates)
-    _refuse(name, users, items, repeats(items), "the item is in the list twice")
-    if exclude is not None:
+    if len(items) > 0 and not _kernels.are_good(whole, n_candidates, indptr, indices):
+        # What is wrong, and where, is worked out at leisure.
+        _refuse_unknown(name, users, items, n_candidates)
+        _refuse(name, users, items, repeats(items), "the item is in the list twice")
         rows = np.arange(len(items), dtype=np.int64)
-        held = np.repeat(rows, exclude.sizes) * n_candidates + exclude.indices
+        held = np.repeat(rows, np.diff(indptr)) * n_candidates + indices
         bad = np.isin(rows[:, None] * n_candidates + items, held) & (items != EMPTY)
         cure = "do not recommend the items of exclude"
         says = f"the item is excluded for this user (seen_items); {cure}"
         _refuse(name, users, items, bad, says)
-    raise AssertionError("the compiled check and the explaining one disagree")
+    return np.ascontiguousarray(items, np.int32)
 
 
 def _matrix(name: str, answer: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:

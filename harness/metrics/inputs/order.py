@@ -150,10 +150,8 @@ def _columns(names: list[str]) -> str:
     """Return how a sentence on columns begins."""
     if len(names) == 1:
         return f"column {_quoted(names[0])} holds"
-    *most, last = [_quoted(name) for name in names[:_NAMED]]
-    if len(names) > _NAMED:
-        most, last = [*most, last], f"{len(names) - _NAMED:,} more"
-    return f"columns {', '.join(most)} and {last} hold"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"columns {', '.join(map(_quoted, names[:_NAMED]))}{more} hold"
 
 
 def _quoted(name: object) -> str:

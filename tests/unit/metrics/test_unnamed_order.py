@@ -55,7 +55,7 @@ def test_every_usual_spelling_and_type_is_refused(name: str, values: Any, way: s
 def test_several_are_all_named_but_no_words_truth_values_or_other_numbers() -> None:
     """Nor the columns of users and items; Kaggle's files call the items `prediction`."""
     two = pd.DataFrame(rows("prediction") | {"rating": [1, 2], "price": [3, 4]})
-    refused(two, 'columns "prediction" and "rating" hold', 'score="prediction" or score="rating"')
+    refused(two, 'columns "prediction", "rating" hold', 'score="prediction" or score="rating"')
     for lists in (
         *(pd.DataFrame(rows("rating", values)) for values in (["good", "bad"], [True, False])),
         pd.DataFrame({"user": ["ann"], "item": [["x", "a"]], "weight": [1.0]}),
@@ -74,7 +74,7 @@ def test_other_numbers_are_named_in_a_warning(frame: Any) -> None:
     (warning,) = warned
     assert warning.filename == __file__
     way = 'score="price" (highest first) or rank="price" (1 first); score=False'
-    for words in ('columns "price" and "week"', "order of rows counts", way):
+    for words in ('columns "price", "week"', "order of rows counts", way):
         assert words in str(warning.message)
     evaluate(lists, TRUTH, MAP, score="price")
 
