@@ -28,9 +28,10 @@ def source_of(module: str, beside: Path, function: Any) -> str | None:
     name, known = str(getattr(function, "__module__", None) or module), sources.files()
     names = {name} if beside.is_file() else {name, module}
     folders = [folder for folder in sys.path if not sources.is_skipped(folder or ".")]
-    for imported, file in known.items():  # installed for editing, a package may lie elsewhere
-        depth = imported.count(".") + 1 + (file.stem == "__init__")
-        folders.append(str(Path(file, *[os.pardir] * depth)))
+    for imported, file in known.items():
+        if not imported.startswith(sources.BESIDE):  # what is installed for editing lies elsewhere
+            depth = imported.count(".") + 1 + (file.stem == "__init__")
+            folders.append(str(Path(file, *[os.pardir] * depth)))
     finder = ModuleFinder(folders, excludes=[folder.name for folder in sources.OURS])
     files = {beside.resolve()} if beside.is_file() else set[Path]()
     follow: list[Callable[[], object]]
