@@ -13,7 +13,6 @@ from harness.comparison.compare import compare
 from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, digits_of, number, p_value
 from harness.results.run import Run, read
-from harness.scoring.options import list_of
 from harness.stats.pairwise import Pair
 
 BETTER = "better than"
@@ -164,7 +163,6 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     True
     """
     texts = [conditions] if isinstance(conditions, str) else conditions
-    texts = list_of(str, "conditions", texts, f"texts, such as {_EXAMPLES}")
     if not texts:
         raise UsageError(
             'no condition; add --at-least "MAP@12 of mine >= popular" (in Python, '

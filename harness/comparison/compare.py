@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -34,7 +33,6 @@ from harness.results.record import Evaluation, over_chance
 from harness.results.run import Run, read
 from harness.results.tables import other_users
 from harness.results.wording import compared_headline, set_line
-from harness.scoring.options import list_of
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
 from harness.stats.folds import Folds, ScoredFold, folded, folds_of
@@ -167,10 +165,7 @@ def compare(*inputs: Any, **options: Unpack[CompareOptions]) -> Compared | Compa
 def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
     baseline, all_pairs = options.get("baseline"), options.get("all_pairs", False)
     metric, shares = options.get("metric"), options.get("public_shares")
-    names = list_of(str, "models", options.get("models", ()), "names of models")
-    columns = list_of(str, "slices", options.get("slices", ()), "names of columns")
-    if shares is not None:
-        shares = list_of(Real, "public_shares", shares, "numbers between 0 and 1")
+    names, columns = options.get("models") or (), options.get("slices") or ()
     if baseline is not None and all_pairs:
         raise UsageError(
             f'you cannot compare all pairs and set the baseline "{baseline}"; remove --all-pairs '

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Unpack, get_args, overload
+from typing import Any, Unpack, overload
 
 from harness.comparison.options import FolderOptions, LeaderboardOptions, RankOptions, Sort
 from harness.comparison.submissions import (
@@ -147,8 +147,6 @@ def leaderboard(*inputs: Any, **options: Unpack[LeaderboardOptions]) -> Leaderbo
     """
     if are_submissions(leaderboard, inputs, options, FolderOptions, RankOptions):
         return Ranking(**vars(compare_submissions(inputs, options, skip_failed=True)))
-    if (sort := options.get("sort")) not in (None, *get_args(Sort)):
-        raise UsageError(f"sort is {sort!r}; expected {' or '.join(get_args(Sort))}")
     if len(inputs) > 1:
         raise UsageError(f"{len(inputs)} folders of runs; name one folder that has all of them")
     folder = as_path(inputs[0] if inputs else "runs", "a folder of runs")

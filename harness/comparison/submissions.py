@@ -20,7 +20,6 @@ from harness.core.errors import (
     listed,
     printable,
     quoted,
-    suggest,
 )
 from harness.core.exact_sum import of_one
 from harness.core.io import exists
@@ -41,7 +40,6 @@ from harness.stats.intervals import Interval
 from harness.stats.paired import Rules
 from harness.stats.pairwise import Comparison, Pair, verdict_sheets
 from harness.stats.resampling import MOST_RESAMPLES
-from harness.stats.tests import CORRECTIONS
 from harness.submission.rules import RULES
 
 _SHOWN = 3
@@ -301,8 +299,7 @@ def are_submissions(
     wrong = [
         name
         for name, value in options.items()
-        if name not in form.__annotations__
-        and not (value is None or value is False or (isinstance(value, list | tuple) and not value))
+        if name not in form.__annotations__ and value not in (None, False, [], ())
     ]
     if wrong:
         flags = " and ".join(map(flag_of, wrong))
@@ -321,9 +318,6 @@ def rules_of(config: Config | None, baseline: str | None, options: ComparisonOpt
         rules = Rules(baseline, section.correction, section.resamples, config.evaluation.seed)
     named: Mapping[str, Any] = {n: v for n, v in options.items() if n in _RULES and v is not None}
     rules = replace(rules, **named)
-    if rules.correction not in CORRECTIONS:
-        hint = suggest(str(rules.correction), CORRECTIONS)
-        raise UsageError(f'no correction "{rules.correction}"; {hint}')
     if not isinstance(rules.resamples, int) or not 100 <= rules.resamples <= MOST_RESAMPLES:
         raise UsageError(f"resamples = {rules.resamples!r}; expected from 100 to 1,000,000")
     if isinstance(rules.seed, bool) or not isinstance(rules.seed, int) or rules.seed < 0:

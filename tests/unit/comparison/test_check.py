@@ -61,8 +61,6 @@ NO_CONDITION = "is not a condition; signs are >=, <=, >, <, better than; write o
             "Popularity@1 of popular better than last week",
             "so it has no test over users; compare values",
         ),
-        (3, 'conditions is 3; expected a list of texts, such as "MAP@12 of mine >= popular"'),
-        ([5], "conditions is [5]; expected a list of texts, such as"),
         ([], "no condition; add --at-least"),
         ("MAP@1 of popular", NO_CONDITION),
         ("a of b = c", NO_CONDITION),

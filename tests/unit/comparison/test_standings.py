@@ -213,7 +213,7 @@ def test_a_note(files: str, note: str) -> None:
          "--k and --strict (in Python, k= and strict=): only with submissions, not with runs"),
         (TWO, {"solution": None, "k": 3},
          "good.csv: not a run. To compare submissions; --solution SOLUTION; solution="),
-        (TWO, {"correction": ""}, 'no correction ""; allowed: holm, bh'),
+        (TWO, {"correction": ""}, "correction is ''; expected 'holm' or 'bh'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(submissions: Any, options: Any, words: str) -> None:
