@@ -23,8 +23,7 @@ from harness.protocol.history import TrainingEvent, histories, titles_of
 from harness.protocol.task import Task
 from harness.protocol.truth import Solution
 from harness.results.run import Run
-from harness.scoring.score import convention_columns, on_conventions
-from harness.scoring.submissions import SubmittedLists
+from harness.scoring.submissions import SubmittedLists, convention_columns, on_conventions
 from harness.scoring.terms import which_fold
 
 _K = _SHOWN_TRUTH = 12

@@ -31,8 +31,7 @@ from harness.metrics.scores import ScoreTable, user_scores
 from harness.results.run import Run
 from harness.results.wording import compared_headline
 from harness.scoring.options import flag_of, require_options
-from harness.scoring.score import left_out_lines
-from harness.scoring.submissions import Scorer, SubmissionError, brief
+from harness.scoring.submissions import Scorer, SubmissionError, brief, left_out_lines
 from harness.scoring.terms import Terms, path_or_frame, which_fold
 from harness.stats.figures import figures_of
 from harness.stats.folds import ScoredUsers

@@ -10,7 +10,7 @@ from conftest import exactly, refusal
 import harness
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
-from harness.scoring.score import Scored
+from harness.scoring.submissions import Scored
 from harness.scoring.terms import Terms
 from harness.submission.format import FORMATS, Format, of_competition
 
