@@ -101,7 +101,6 @@ REFUSED = {
     "score lists.csv other.csv": "other.csv: the second argument must be a config (.toml)",
     "validate lists.csv other.csv": "harness compare FILE… takes several",
     "run exam.toml --out log.csv/x": "log.csv/x: cannot be written; choose another --out",
-    "tune exam.toml --trials 2 --set tune.trials=5": "--trials 2 and --set tune.trials=5: name one",
     "compare one --metric MAP@2 --metric MRR": "--metric: name one metric; found MAP@2 and MRR",
     f"explain {TRUE} --user ann --k 3 --metric MAP@2": "has its own cut-off; remove --k",
     "compare one --baseline popular --all-pairs": "remove --all-pairs or --baseline",

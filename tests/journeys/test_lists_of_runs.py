@@ -101,7 +101,7 @@ def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
     command = ["submit", "run/config.toml", "--model", "counted", "--out", "own.csv", *also]
     done = cli("submit", "run", "--model", "counted", "--out", "own.csv", also)
     again = f"fit the model again: {shlex.join(['harness', *command])}"
-    is_refused(done, f"{also[0]} works with a config, not with a run: {again}")
+    is_refused(done, f"{also[0]}: only with a config, not with a run; {again}")
     assert cli(command)[0] == 0
 
 
