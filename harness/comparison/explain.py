@@ -145,8 +145,8 @@ class Explanations(Shown):
             lines.append(f"best   {best}")
         beyond = len(user.truth) - user.candidates
         titles = user.titles if len(user.truth) <= _TITLED_TRUTH else {}
-        items = [printable(f"{item} {titles.get(item, '')}".rstrip()) for item in user.truth]
-        lines.append(f"truth  R = {len(items)}: {listed(items, _SHOWN_TRUTH)}")
+        items = [f"{item} {titles[item]}" if item in titles else item for item in user.truth]
+        lines.append(f"truth  R = {len(items)}: {listed([*map(printable, items)], _SHOWN_TRUTH)}")
         notes = {
             f"{beyond} of them are not candidates": beyond > 0,
             "no true items: the mean leaves this user out": not user.averaged,
