@@ -163,9 +163,10 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     True
     """
     texts = [conditions] if isinstance(conditions, str) else conditions
-    if not texts:
+    is_list = isinstance(texts, Sequence) and all(isinstance(text, str) for text in texts)
+    if not is_list or not texts:
         raise UsageError(
-            'no condition; add --at-least "MAP@12 of mine >= popular" (in Python, '
+            f'no condition in {texts!r}; add --at-least "MAP@12 of mine >= popular" (in Python, '
             'conditions=["MAP@12 of mine >= popular"])'
         )
     opened = read(run)
