@@ -68,9 +68,10 @@ def explain(
         metric = f"MAP@{k}"
     models = model or []
     if not (user or worst or best or most_different):
-        ask = "--most-different 3" if len(models) > 1 else "--worst 3 or --best 3"
-        which = "--model NAME and " if source.is_dir() and not models else ""
-        raise UsageError(f"no user to explain; add {which}--user ID, or {ask}")
+        raise UsageError(
+            "no user to explain; add --user ID, or --worst 3 or --best 3; for two models, "
+            "--most-different 3"
+        )
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         if source.is_dir():
             part(source, "result.json")
