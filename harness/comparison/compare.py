@@ -183,6 +183,9 @@ def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
     if names:
         known = {name: known[name] for name in known if name in (*names, baseline)}
     users, folds = users_of_runs(known, by, profile_of(run, columns))
+    count = f"{counted(len(runs), 'run')}, {counted(run.evaluation.users, 'user')}"
+    _log.info("read the scores of %s, %s", count, took())
+    took = stopwatch()
     figures = figures_of(
         of_one(users),
         list(known),

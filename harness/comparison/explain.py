@@ -130,10 +130,10 @@ class Explanations(Shown):
 
     def _facts(self, lists: tuple[Explanation, ...]) -> list[str]:
         """Return the lines on a user, whose lists are one or two."""
-        user, *second = lists
+        user, *others = lists
         values = {name: [each.metrics[name] for each in lists] for name in self.metrics}
         metric, lines = next(iter(values), ""), [f"user   {printable(user.user)} · k = {user.k}"]
-        if second and metric:
+        if others and metric:
             value, theirs = values[metric]
             difference = number(value - theirs, 4, "+")
             lines.append(f"diff   {metric} {difference} ({value:.4f} against {theirs:.4f})")
@@ -181,9 +181,8 @@ def explain_run(
     """Return the explanations of users by the lists of a run's model, or of two side by side.
 
     A run without lists makes them again. `worst` are the users for whom the model lost most against
-    the best of the run by the metric; the lowest where the run has no scores by it. `repeat` is of
-    models that have several. Folds count from 1, the earliest; the last is the default.
-    HarnessError where data or lists are gone, or have changed since.
+    the best of the run. `repeat` is of models that have several. Folds count from 1, the earliest;
+    the last is the default. HarnessError where data or lists are gone, or have changed since.
     """
     drawn = [model for model in models if run.model_of(model, 0).repeats > 1] or models
     repeat_of = {model: repeat if model in drawn else 0 for model in models}
@@ -196,17 +195,18 @@ def explain_run(
             f"{error}\nthe true items come from the log: fix it, or write its place into "
             f"{run.folder}/config.toml"
         ) from error
-    lists = [_submitted(evaluated, model, repeat_of[model], metrics) for model in models]
-    best_model, best_values = _best_by(evaluated, _metric_of(lists[0]))
-    if worst == 0 or best_model in models:
-        best_model, best_values = None, None
+    first, *others = (_submitted(evaluated, model, repeat_of[model], metrics) for model in models)
+    metric = _metric_of(first)
+    best_model = _best_by(run, metric) if worst > 0 else None
+    if best_model in models:
+        best_model = None
     explanations = explain_users(
-        lists[0],
+        first,
         users,
         worst=worst,
         best=best,
-        best_values=best_values,
-        against=lists[1] if len(lists) > 1 else None,
+        best_values=None if best_model is None else _values_of(evaluated, best_model, metric),
+        against=others[0] if others else None,
         most_different=most_different,
         task=evaluated.task,
     )
@@ -221,14 +221,20 @@ def _submitted(
     return evaluated.submitted(f'model "{model}" of {run.folder}{which}', lists, metrics)
 
 
-def _best_by(evaluated: RunTask, metric: Metric) -> tuple[str | None, Floats | None]:
-    """Return the best model by a metric, and its values; neither where the run has no scores."""
-    run, sign = evaluated.whole, metric.definition.sign
-    if metric not in run.user_metrics.values() or metric in run.changed_metrics:
-        return None, None
-    name = run.name_of(metric)
-    best = min(run.models, key=lambda model: sign * model.metrics[name].mean).name
-    return best, np.asarray(evaluated.run.scores[best].values[metric][0])
+def _values_of(evaluated: RunTask, model: str, metric: Metric) -> Floats:
+    """Return what the first repeat of a model has for each user."""
+    run = evaluated.run
+    if metric in run.user_metrics.values() and metric not in run.changed_metrics:
+        return np.asarray(run.scores[model].values[metric][0])
+    lists = _submitted(evaluated, model, 0, (metric,))
+    return user_scores(lists.lists, lists.solution.judgments, [metric])[metric]
+
+
+def _best_by(run: Run, metric: Metric) -> str:
+    """Return the best model by a metric of the run, else the first."""
+    name, sign = run.name_of(metric), metric.definition.sign
+    means = {m.name: sign * m.metrics[name].mean for m in run.models if name in m.metrics}
+    return min(means, key=means.__getitem__) if means else run.models[0].name
 
 
 def _metric_of(submitted: SubmittedLists) -> Metric:
@@ -358,7 +364,7 @@ def _with_history(
         }
         for user in explained
     ]
-    titles = titles_of(task.data, sorted({item for shown in items for item in shown}))
+    titles = titles_of(task.data, sorted(set().union(*items)))
     return [
         replace(user, titles={item: titles[item] for item in sorted(shown) if item in titles})
         for user, shown in zip(explained, items, strict=True)

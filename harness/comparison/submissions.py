@@ -317,9 +317,9 @@ def rules_of(config: Config | None, baseline: str | None, options: ComparisonOpt
         rules = Rules(baseline, section.correction, section.resamples, config.evaluation.seed)
     named: Mapping[str, Any] = {n: v for n, v in options.items() if n in _RULES and v is not None}
     rules = replace(rules, **named)
-    if not 100 <= rules.resamples <= MOST_RESAMPLES:
+    if not isinstance(rules.resamples, int) or not 100 <= rules.resamples <= MOST_RESAMPLES:
         raise UsageError(f"resamples = {rules.resamples!r}; expected from 100 to 1,000,000")
-    if rules.seed < 0:
+    if isinstance(rules.seed, bool) or not isinstance(rules.seed, int) or rules.seed < 0:
         raise UsageError(f"seed = {rules.seed!r}; expected a whole number, 0 or more")
     return rules
 
@@ -363,8 +363,8 @@ def compare_submissions(
     metric, k = options.get("metric"), options.get("k")
     scorer = _scorer(terms, metric, k)
     solution, by = scorer.solution, scorer.solution.metrics[0]
-    scores, submitted = dict[str, Floats](), dict[str, Submitted]()
-    refused, notes = dict[str, str](), list[str]()
+    scores, submitted, notes = dict[str, Floats](), dict[str, Submitted](), list[str]()
+    failed = dict[str, HarnessError]()
     for name, file in submissions.items():
         paths = [path.resolve() for path in (file, terms.solution) if isinstance(path, Path)]
         if len(paths) == 2 and paths[0] == paths[1]:  # which a shell's *.csv names too
@@ -375,9 +375,7 @@ def compare_submissions(
                 file, strict=options.get("strict", False), force=options.get("force", False)
             )
         except HarnessError as error:
-            if not skip_failed:
-                raise
-            refused[name] = _refusal(error)
+            failed[name] = error
             continue
         scores[name] = user_scores(lists.lists, lists.solution.judgments, [by])[by]
         submitted[name] = Submitted(
@@ -388,10 +386,12 @@ def compare_submissions(
             codes=tuple(problem.code for problem in validation.problems),
         )
     notes += _notes_on(scorer, is_named=bool(metric or k or terms.config))
+    refused = {name: _refusal(error) for name, error in failed.items()}
+    reasons = [f"{name}: {reason}" for name, reason in refused.items()]
+    if failed and not skip_failed:
+        raise next(iter(failed.values())) if len(failed) == 1 else UsageError("\n".join(reasons))
     if len(submitted) < 2:
-        reasons = [f"{name}: {reason}" for name, reason in refused.items()]
-        few = f"{counted(len(submitted), 'submission')}; a comparison needs two: name another"
-        raise UsageError("\n".join([*notes, f"{few} (harness score scores one file)", *reasons]))
+        raise UsageError("\n".join([*notes, _too_few(len(submitted)), *reasons]))
     boards, hashes = [], id_hashes(solution.users)
     for name, users in [("all", solution.counted), *solution.leaderboards.items()]:
         there = users & solution.counted
@@ -438,6 +438,8 @@ def _named(inputs: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
                 f"{path}: a folder, not a submission; name the files in it, such as {path}/*.csv; "
                 f"of a run, first write lists: harness submit {path} --model NAME --out FILE"
             )
+    if len(submissions) < 2:
+        raise UsageError(_too_few(len(submissions)))
     return submissions
 
 
@@ -476,6 +478,13 @@ def _refusal(error: HarnessError) -> str:
     first, *more = error.validation.errors
     also = f"; also {', '.join(problem.code for problem in more)}" if more else ""
     return brief(first) + also
+
+
+def _too_few(count: int) -> str:
+    return (
+        f"{counted(count, 'submission')}; a comparison needs two: name another (harness score "
+        "scores one file)"
+    )
 
 
 def _board(leaderboard: str, users: ScoredUsers, metric: Metric, rules: Rules) -> Board:

@@ -118,7 +118,7 @@ REFUSED = {
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
     "init log.csv -o log.csv": "is an input of this command",
-    "score one --k 3 --strict": "only with a file of lists, not with a run; leave out --k and",
+    "score one --k 3 --strict": "a file of lists, not with a run: remove them",
     # Options that are gone: what to do instead.
     "validate lists.csv --engine spark": "--engine was removed; leave it out",
     "run exam.toml --whole refuse": "--whole was removed; leave it out: if events are in",

@@ -196,7 +196,7 @@ def test_a_note(files: str, note: str) -> None:
         (["good.csv", "run/.."], {}, "run/..: a folder; run/../*.csv"),
         (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
         (["good.csv", "ids.csv"], {"force": True}, "ids.csv: none of the users is in the truth"),
-        (["good.csv", "gone.csv", "odd.csv"], {}, "gone.csv; SUB001"),
+        (["good.csv", "gone.csv", "odd.csv"], {}, "gone: SUB001; odd: SUB101"),
         (TWO, {"metric": "Coverage@2"}, "Coverage@2; none per user"),
         (TWO, {"metric": 3}, "found int"),
         (TWO, {"resamples": 5}, "resamples = 5; from 100"),
