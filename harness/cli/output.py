@@ -14,6 +14,7 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from harness.core.errors import UsageError
 from harness.core.progress import Line, shown
 
 if TYPE_CHECKING:
@@ -109,12 +110,17 @@ def logged(streams: Sequence[Stream] = ()) -> Iterator[None]:
 def asking_for(level: int) -> Callable[[bool], bool]:
     """Return the callback of an option that prints this level, and what is graver.
 
-    ``--quiet`` goes before every wish for more.
+    It raises UsageError where one option asks for silence and another for more.
     """
 
     def choose(is_typed: bool) -> bool:
-        if is_typed and _log.level != logging.ERROR:
-            _log.setLevel(level if level == logging.ERROR else min(_log.level, level))
+        if is_typed:
+            levels = _log.level, level
+            if logging.ERROR in levels and min(levels) < logging.WARNING:
+                raise UsageError(
+                    "--quiet contradicts --verbose and --debug; use --quiet or one of them"
+                )
+            _log.setLevel(level if level == logging.ERROR else min(levels))
         return is_typed
 
     return choose

@@ -13,7 +13,7 @@ import typer
 
 from harness.cli import forms, options
 from harness.cli.output import note, say, show_parts, stdout_to_stderr, to_type
-from harness.core.errors import counted, printable
+from harness.core.errors import RecommenderError, counted, printable
 
 if TYPE_CHECKING:
     from harness.results.run import Run
@@ -122,16 +122,20 @@ def run(
                 evaluated(settings, master, remote, buckets, tables, fail_fast=fail_fast)
             )
         else:
-            # What a model prints must not mix with the results.
-            with stdout_to_stderr():
-                result = evaluation_run.run(
-                    settings,
-                    models=model or (),
-                    memory=memory,
-                    fail_fast=fail_fast,
-                    fresh=fresh,
-                    jobs=jobs or 1,
-                )
+            try:
+                # What a model prints must not mix with the results.
+                with stdout_to_stderr():
+                    result = evaluation_run.run(
+                        settings,
+                        models=model or (),
+                        memory=memory,
+                        fail_fast=fail_fast,
+                        fresh=fresh,
+                        jobs=jobs or 1,
+                    )
+            except RecommenderError as error:
+                error.args = (f"{error}{'' if debug else _DEBUG}",)
+                raise
         evaluation = result.evaluation
         name = f"{result.start}-{evaluation.layout}-{evaluation.fingerprint[:6]}"
         usual = out or Path("runs") / name

@@ -9,7 +9,7 @@ import typer
 
 from harness.cli import options
 from harness.cli.output import note, say, show, stdout_to_stderr, to_type
-from harness.core.errors import printable
+from harness.core.errors import UsageError, printable
 from harness.core.params import MOST_TRIALS
 
 
@@ -56,6 +56,11 @@ def tune(
     settings = config_.read(config, set_ or [])
     keys = {"trials": trials, "search": search}
     update = {key: value for key, value in keys.items() if value is not None}
+    for override in set_ or []:
+        section, _, key = override.partition("=")[0].strip().partition(".")
+        for flag, value in update.items():
+            if section == "tune" and key in ("", flag):
+                raise UsageError(f"--{flag} {value} and --set {override}: name one of them")
     if update:  # not as --set: messages on the config must not speak of what was not typed
         changed = settings.tune.model_copy(update=update)
         settings = settings.model_copy(update={"tune": changed})

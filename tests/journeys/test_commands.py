@@ -101,6 +101,7 @@ REFUSED = {
     "score lists.csv other.csv": "other.csv: the second argument must be a config (.toml)",
     "validate lists.csv other.csv": "harness compare FILE… takes several",
     "run exam.toml --out log.csv/x": "log.csv/x: cannot be written; choose another --out",
+    "tune exam.toml --trials 2 --set tune.trials=5": "--trials 2 and --set tune.trials=5: name one",
     "compare one --metric MAP@2 --metric MRR": "--metric: name one metric; found MAP@2 and MRR",
     f"explain {TRUE} --user ann --k 3 --metric MAP@2": "has its own cut-off; remove --k",
     "compare one --baseline popular --all-pairs": "remove --all-pairs or --baseline",
@@ -118,7 +119,7 @@ REFUSED = {
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
     "init log.csv -o log.csv": "is an input of this command",
-    "score one --k 3 --strict": "a file of lists, not with a run: remove them",
+    "score one --k 3 --strict": "only with a file of lists, not with a run; leave out --k and",
     # Options that are gone: what to do instead.
     "validate lists.csv --engine spark": "--engine was removed; leave it out",
     "run exam.toml --whole refuse": "--whole was removed; leave it out: if events are in",

@@ -4,8 +4,10 @@ import io
 import logging
 
 import pytest
+from conftest import refusal
 
 from harness.cli.output import asking_for, logged
+from harness.core.errors import UsageError
 from harness.core.progress import doing, shown
 
 
@@ -98,12 +100,12 @@ def test_quiet_draws_nothing_and_a_file_gets_plain_lines(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("levels", [(logging.ERROR, logging.INFO), (logging.DEBUG, logging.ERROR)])
-def test_silence_goes_before_a_wish_for_more(levels: tuple[int, int]) -> None:
+def test_silence_goes_with_no_wish_for_more(levels: tuple[int, int]) -> None:
     log = logging.getLogger("harness")
     before = log.level, log.propagate, list(log.handlers)
     with logged():
         asking_for(levels[0])(True)
         asking_for(levels[1])(False)  # the option is not there
-        asking_for(levels[1])(True)
-        assert log.level == logging.ERROR
+        with refusal(UsageError, "--quiet contradicts --verbose and --debug"):
+            asking_for(levels[1])(True)
     assert (log.level, log.propagate, log.handlers) == before
