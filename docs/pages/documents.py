@@ -21,7 +21,7 @@ from harness.hosting.split import SplitRecord
 from harness.listing.metrics import ConventionFacts, MetricFacts
 from harness.listing.tables import Baselines, Checks
 from harness.results.record import Evaluation, RunRecord
-from harness.scoring.score import OnConvention
+from harness.scoring.submissions import OnConvention
 from harness.stats.estimates import Estimate
 from harness.submission.problems import Problem
 from harness.tuning.result import TunedModel

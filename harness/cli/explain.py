@@ -68,15 +68,16 @@ def explain(
         metric = f"MAP@{k}"
     models = model or []
     if not (user or worst or best or most_different):
-        ask = "--most-different 3" if len(models) > 1 else "--worst 3 or --best 3"
-        which = "--model NAME and " if source.is_dir() and not models else ""
-        raise UsageError(f"no user to explain; add {which}--user ID, or {ask}")
+        raise UsageError(
+            "no user to explain; add --user ID, or --worst 3 or --best 3; for two models, "
+            "--most-different 3"
+        )
     with stdout_to_stderr():  # what a metric or a model prints must not mix with the tables
         if source.is_dir():
             part(source, "result.json")
             forms.refuse_other_forms(context, forms.RUN)
             run = read(source)
-            _refuse_models(run, models, ordered=bool(worst or best), most_different=most_different)
+            _require_models(run, models, 2 if most_different else 1)
             asked = () if metric is None else (run.metrics.get(metric) or parse(metric, Path()),)
             for line in run.source_notes(asked or run.metrics.values()):
                 note(f"note  {line}")
@@ -99,23 +100,14 @@ def explain(
     )
 
 
-def _refuse_models(run: Run, models: list[str], *, ordered: bool, most_different: int) -> None:
-    """Refuse no model, more than two, and what goes with another number of them."""
-    if not models:
-        names = [known.name for known in run.models]
-        options = "two models: --model A --model B" if most_different else "a model: --model NAME"
-        raise UsageError(f"{run.folder}: name {options}; {suggest('', names)}")
-    if len(models) > 2 or len(set(models)) < len(models):
-        raise UsageError(f"found --model {' --model '.join(models)}; name one model, or two")
-    if len(models) == 2 and ordered:
-        raise UsageError(
-            "--worst and --best need a single model; for two models, use --most-different 3 or "
-            "--user ID"
+def _require_models(run: Run, models: list[str], count: int) -> None:
+    """Raise UsageError unless there is a model, or two, and `count` of them at least."""
+    if not count <= len(models) <= 2 or len(set(models)) < len(models):
+        wanted = (
+            "two models: --model A --model B" if count == 2 else "a model, or two: --model NAME"
         )
-    if len(models) == 1 and most_different:
-        rest = [known.name for known in run.models if known.name not in models]
-        more = f"add --model NAME; {suggest('', rest)}" if rest else "the run has only one"
-        raise UsageError(f"--most-different needs two models: {more}")
+        names = [known.name for known in run.models if known.name not in models]
+        raise UsageError(f"{run.folder}: name {wanted}; {suggest('', names)}")
 
 
 def _of_file(

@@ -66,9 +66,9 @@ def refuse_other_forms(context: typer.Context, form: str, instead: str = "") -> 
     for other, options in FORMS[context.command.name or ""].items():
         wrong = [name for name in typed if name in options]
         if other != form and wrong:
-            works, it = ("works", "it") if len(wrong) == 1 else ("work", "them")
-            step = instead or f"remove {it}"
-            raise UsageError(f"{' and '.join(wrong)} {works} with {other}, not with {form}: {step}")
+            names = " and ".join(wrong)
+            step = instead or f"leave out {names}"
+            raise UsageError(f"{names}: only with {other}, not with {form}; {step}")
 
 
 def mending(context: typer.Context, file: Path) -> str:

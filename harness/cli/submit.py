@@ -39,18 +39,16 @@ def submit(
     """
     from harness import config as config_
     from harness.core.io import exists
-    from harness.hosting.submit import learning_again, submit_run
     from harness.hosting.submit import submit as write
+    from harness.hosting.submit import submit_run
     from harness.results.folder import part
 
     source = options.config_of(source, config, "CONFIG or RUN")
     with stdout_to_stderr():  # what a model prints is not ours
         if exists(source) and source.is_dir():
             part(source, "result.json")
-            typed = [word for key in set_ or [] for word in ("--set", key)]
-            typed += ["--all-events"] if all_events else []
-            again = learning_again(source, model, out, repeat, typed)
-            forms.refuse_other_forms(context, forms.RUN, f"fit the model again: {again}")
+            again = f"to fit the model again, name {source / 'config.toml'} instead of the run"
+            forms.refuse_other_forms(context, forms.RUN, again)
             done = submit_run(source, model, out, repeat=repeat, fold=fold)
         else:
             forms.refuse_other_forms(context, forms.CONFIG, "a config always uses its last fold")

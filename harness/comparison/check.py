@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,6 @@ from harness.comparison.compare import compare
 from harness.core.errors import UsageError, counted, printable, suggest
 from harness.core.table import MISSING, Column, Sheet, Shown, digits_of, number, p_value
 from harness.results.run import Run, read
-from harness.scoring.options import list_of
 from harness.stats.pairwise import Pair
 
 BETTER = "better than"
@@ -25,6 +23,7 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _QUOTED = r'"(?:[^"]|"")+"'
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,2})?"
 _NAME = rf"{_QUOTED}|\S.*?"
 _CONDITION = re.compile(
     rf"\s*(?P<metric>{_QUOTED}|\S+)\s+of\s+(?P<model>{_NAME})\s+"
@@ -59,19 +58,13 @@ def parse(text: str) -> tuple[str, str, str, str | float]:
         for name in match.group("metric", "model", "other")
     )
     sign = " ".join(match["sign"].split())
-    try:
-        bound = float(match["other"])
-    except ValueError:
+    if not re.fullmatch(_NUMBER, match["other"]):
         return metric, model, sign, other
     if sign == BETTER:
         raise UsageError(
-            f'"{printable(text)}": a model is better than a model; compare with >= {bound:g}'
+            f'"{printable(text)}": a model is better than a model; compare with >= {other}'
         )
-    if not math.isfinite(bound):
-        raise UsageError(
-            f'"{printable(text)}": {other} is not a finite number; put a model\'s name in quotes'
-        )
-    return metric, model, sign, bound
+    return metric, model, sign, float(other)
 
 
 @dataclass(frozen=True)
@@ -122,11 +115,9 @@ class Checked(Shown):
         """Return the table that is printed."""
         failed = sum(not condition.holds for condition in self.conditions)
         count = counted(len(self.conditions), "condition")
-        sides = [(it.value, it.bound) for it in self.conditions]
-        figures = [figure for side in sides for figure in side if figure is not None]
+        sides = [(it.value or 0.0, it.bound or 0.0) for it in self.conditions]
         # So many digits tell both sides apart.
-        figures += [v - bound for v, bound in sides if v is not None and bound is not None]
-        digits = digits_of(figures)
+        digits = digits_of(f for value, bound in sides for f in (value, bound, value - bound))
         columns: list[Column[Condition]] = [
             Column("condition", lambda it: printable(it.condition), "words", firm=True),
             Column("found", lambda it: number(it.value, digits) or MISSING),
@@ -172,10 +163,10 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     True
     """
     texts = [conditions] if isinstance(conditions, str) else conditions
-    texts = list_of(str, "conditions", texts, f"texts, such as {_EXAMPLES}")
-    if not texts:
+    is_list = isinstance(texts, Sequence) and all(isinstance(text, str) for text in texts)
+    if not is_list or not texts:
         raise UsageError(
-            'no condition; add --at-least "MAP@12 of mine >= popular" (in Python, '
+            f'no condition in {texts!r}; add --at-least "MAP@12 of mine >= popular" (in Python, '
             'conditions=["MAP@12 of mine >= popular"])'
         )
     opened = read(run)
@@ -204,25 +195,23 @@ def _check(run: Run, text: str, pairs: Callable[[str, bool], Pairs]) -> Conditio
     wanted += [("model", other, models)] if isinstance(other, str) else []
     for kind, name, names in wanted:
         if name not in names:
-            typed = [known.replace('"', '""') for known in names]
+            hint = suggest(name, [known.replace('"', '""') for known in names])
             raise UsageError(
-                f'"{printable(text)}": {run.folder} has no {kind} "{printable(name)}"; '
-                f"{suggest(name, typed)}"
+                f'"{printable(text)}": {run.folder} has no {kind} "{printable(name)}"; {hint}'
             )
     if other == model:
         raise UsageError(f'"{printable(text)}": you cannot compare a model with itself')
+    if sign == BETTER:
+        definition = run.metrics[metric].definition
+        if definition.of == "set" or definition.better == "neither":
+            raise UsageError(
+                f'"{printable(text)}": {metric} does not say which user is served better, so it '
+                "has no test over users; compare values with >="
+            )
     means = {known.name: known.metrics[metric].mean for known in run.models}
     value, bound = means.get(model), means.get(other) if isinstance(other, str) else other
     holds, p_adjusted = False, None
     if value is not None and bound is not None and sign == BETTER:
-        definition = run.metrics[metric].definition
-        why = ""
-        if definition.of == "set":
-            why = "has one value for all lists, so it has no test over users"
-        elif definition.better == "neither":
-            why = "describes lists, without better or worse"
-        if why:
-            raise UsageError(f'"{printable(text)}": {metric} {why}; compare values with >=')
         both = frozenset((model, str(other)))
         pair = pairs(metric, False).get(both) or pairs(metric, True)[both]
         holds, p_adjusted = pair.ahead == model, pair.p_adjusted

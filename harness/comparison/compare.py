@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -22,7 +21,7 @@ from harness.comparison.submissions import (
     refuse_twice,
     rules_of,
 )
-from harness.core.errors import DataError, UsageError, counted, listed, printable, suggest
+from harness.core.errors import DataError, UsageError, counted, printable, suggest
 from harness.core.exact_sum import of_one
 from harness.core.progress import doing, stopwatch
 from harness.core.random import id_hashes
@@ -34,7 +33,6 @@ from harness.results.record import Evaluation, over_chance
 from harness.results.run import Run, read
 from harness.results.tables import other_users
 from harness.results.wording import compared_headline, set_line
-from harness.scoring.options import list_of
 from harness.stats.estimates import ModelEstimate
 from harness.stats.figures import figures_of
 from harness.stats.folds import Folds, ScoredFold, folded, folds_of
@@ -167,10 +165,7 @@ def compare(*inputs: Any, **options: Unpack[CompareOptions]) -> Compared | Compa
 def _compare_runs(inputs: Sequence[Any], options: RunOptions) -> Compared:
     baseline, all_pairs = options.get("baseline"), options.get("all_pairs", False)
     metric, shares = options.get("metric"), options.get("public_shares")
-    names = list_of(str, "models", options.get("models", ()), "names of models")
-    columns = list_of(str, "slices", options.get("slices", ()), "names of columns")
-    if shares is not None:
-        shares = list_of(Real, "public_shares", shares, "numbers between 0 and 1")
+    names, columns = options.get("models") or (), options.get("slices") or ()
     if baseline is not None and all_pairs:
         raise UsageError(
             f'you cannot compare all pairs and set the baseline "{baseline}"; remove --all-pairs '
@@ -234,19 +229,13 @@ def open_runs(inputs: Sequence[Any]) -> list[Run]:
         names = dict.fromkeys([*ours.fields, *theirs.fields])
         differ = [name for name in names if ours.fields.get(name) != theirs.fields.get(name)]
         if differ:
-            difference = f"they differ in {', '.join(differ)}"
-            if len(first.folds) != len(run.folds):
-                counts = [
-                    f"{each.folder} has {counted(len(each.folds), 'fold')}" for each in (first, run)
-                ]
-                difference = ", ".join(counts)
             step = "run both with the same data, [split] and [evaluation]"
             if ours.fingerprint_format != theirs.fingerprint_format:
                 older = min(first, run, key=lambda it: it.evaluation.fingerprint_format)
                 step = f"{older.folder} has a fingerprint of an earlier version; {older.again}"
             raise UsageError(
-                f"{run.folder}: has another evaluation set than {first.folder}: "
-                f"{difference}; harness compares models on one evaluation set only: {step}"
+                f"{run.folder}: has another evaluation set than {first.folder}: they differ in "
+                f"{', '.join(differ)}; harness compares models on one evaluation set only: {step}"
             )
         for known, fold in zip(first.folds, run.folds, strict=True):
             if not fold.user_ids.equals(known.user_ids):
@@ -267,9 +256,6 @@ def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
     name = next(iter(known)) if name is None else name
     if name not in known:
         hint = suggest(name, known) if known else "run them with the same metrics"
-        functions = {run.user_metrics[name].text for run in runs if name in run.user_metrics}
-        if len(functions) > 1:
-            hint = f"its runs use different functions, {listed(sorted(functions))}; rename a file"
         raise UsageError(f'"{name}" is not a metric with scores per user in all runs; {hint}')
     metric = known[name]
     digests = [run.record.digest_of(run.name_of(metric)) for run in runs]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 
 import numpy as np
 import polars as pl
@@ -24,10 +22,8 @@ from harness.metrics.scores import user_scores
 from harness.protocol.history import TrainingEvent, histories, titles_of
 from harness.protocol.task import Task
 from harness.protocol.truth import Solution
-from harness.results.folder import RECOMMENDATIONS
 from harness.results.run import Run
-from harness.scoring.score import convention_columns, on_conventions
-from harness.scoring.submissions import SubmittedLists
+from harness.scoring.submissions import SubmittedLists, convention_columns, on_conventions
 from harness.scoring.terms import which_fold
 
 _K = _SHOWN_TRUTH = 12
@@ -113,34 +109,37 @@ class Explanations(Shown):
 
         `every`: each metric and convention as well.
         """
+        fold = which_fold(self.fold, self.folds, runs=True)
+        notes = [f"note   {note}" for note in (fold, *self.notes) if note]
         sheets = list[Sheet]()
-        for user, other in zip_longest(self.users, self.against_users):
-            heading = self._heading(user, other, first=not sheets)
+        for lists in zip(*filter(None, (self.users, self.against_users)), strict=True):
+            user = lists[0]
+            heading = [*self._titles(), *([] if sheets else notes), *self._facts(lists)]
             if user.history:
-                heading += [f"train  the last {len(user.history)} of {user.events:,} events"]
+                heading.append(f"train  the last {len(user.history)} of {user.events:,} events")
                 sheets.append(_history_sheet(user, heading))
                 heading = []
-            sheets.append(_list_sheet(user, other, self.models, heading))
-            for each in filter(None, (user, other) if every else ()):
+            sheets.append(_list_sheet(lists, self.models, heading))
+            for each in lists if every else ():
                 sheets += _every_score(each)
         return sheets
 
-    def _heading(self, user: Explanation, other: Explanation | None, first: bool) -> list[str]:
-        """Return the lines above a user; notes stand above the first."""
-        lines = [f"lists  {printable(self.paper)}"]
-        if self.against is not None:
-            lines.append(f"and    {printable(self.against)}")
-        fold = which_fold(self.fold, self.folds, runs=True)
-        lines += [f"note   {note}" for note in (fold, *self.notes) if note and first]
-        lines.append(f"user   {printable(user.user)} · k = {user.k}")
-        metric = next(iter(self.metrics), None)
-        if other is not None and metric is not None:
-            value, theirs = user.metrics[metric], other.metrics[metric]
+    def _titles(self) -> list[str]:
+        titles = {"lists  ": self.paper, "and    ": self.against}
+        return [label + printable(title) for label, title in titles.items() if title is not None]
+
+    def _facts(self, lists: tuple[Explanation, ...]) -> list[str]:
+        """Return the lines on a user, whose lists are one or two."""
+        user, *others = lists
+        values = {name: [each.metrics[name] for each in lists] for name in self.metrics}
+        metric, lines = next(iter(values), ""), [f"user   {printable(user.user)} · k = {user.k}"]
+        if others and metric:
+            value, theirs = values[metric]
             difference = number(value - theirs, 4, "+")
             lines.append(f"diff   {metric} {difference} ({value:.4f} against {theirs:.4f})")
-        elif self.metrics:
-            values = (f"{name} {user.metrics[name]:.4f}" for name in self.metrics)
-            lines.append(f"score  {' · '.join(values)}")
+        elif metric:
+            scores = (f"{name} {value:.4f}" for name, (value,) in values.items())
+            lines.append(f"score  {' · '.join(scores)}")
         if self.best_model is not None and user.best_value is not None:
             best = f'model "{printable(self.best_model)}" has {metric} {user.best_value:.4f}'
             lines.append(f"best   {best}")
@@ -159,12 +158,11 @@ class Explanations(Shown):
     def records(self) -> list[dict[str, object]]:
         """Return one record a position in full precision; an empty one where there is no list."""
         empty = dict.fromkeys(ListPosition.__annotations__)
-        lists = [(self.paper, self.users), (self.against, self.against_users)]
         return [
             {"user": user.user, "k": user.k, **position, "lists": paper}
-            for paper, users in lists
+            for paper, users in ((self.paper, self.users), (self.against, self.against_users))
             for user in users
-            for position in ([vars(place) for place in user.places] or [empty])
+            for position in (map(vars, user.places) if user.places else [empty])
         ]
 
 
@@ -186,36 +184,33 @@ def explain_run(
     the best of the run. `repeat` is of models that have several. Folds count from 1, the earliest;
     the last is the default. HarnessError where data or lists are gone, or have changed since.
     """
-    records = [run.model_of(model, 0) for model in models]
-    drawn = [model.name for model in records if model.repeats > 1] or models
+    drawn = [model for model in models if run.model_of(model, 0).repeats > 1] or models
     repeat_of = {model: repeat if model in drawn else 0 for model in models}
     for model in models:
         run.model_of(model, repeat_of[model])  # known before any event is read
     try:
         evaluated = task_of(run, fold)
     except DataError as error:
-        hint = f"or write its place into {run.folder}/config.toml"
-        if (run.folder / RECOMMENDATIONS).exists():
-            page = shlex.join(["harness", "report", str(run.folder), "--users", "600"])
-            hint += f"; a page of lists without hits does not need the log: {page}"
-        raise DataError(f"{error}\nthe true items come from the log: fix it, {hint}") from error
-    lists = [_submitted(evaluated, model, repeat_of[model], metrics) for model in models]
-    metric = _metric_of(lists[0])
-    leader = _best_by(run, metric)
-    is_against_best = worst > 0 and leader not in models
+        raise DataError(
+            f"{error}\nthe true items come from the log: fix it, or write its place into "
+            f"{run.folder}/config.toml"
+        ) from error
+    first, *others = (_submitted(evaluated, model, repeat_of[model], metrics) for model in models)
+    metric = _metric_of(first)
+    best_model = _best_by(run, metric) if worst > 0 else None
+    if best_model in models:
+        best_model = None
     explanations = explain_users(
-        lists[0],
+        first,
         users,
         worst=worst,
         best=best,
-        best_values=_values_of(evaluated, leader, metric) if is_against_best else None,
-        against=lists[1] if len(lists) > 1 else None,
+        best_values=None if best_model is None else _values_of(evaluated, best_model, metric),
+        against=others[0] if others else None,
         most_different=most_different,
         task=evaluated.task,
     )
-    return replace(
-        explanations, models=tuple(models), best_model=leader if is_against_best else None
-    )
+    return replace(explanations, models=tuple(models), best_model=best_model)
 
 
 def _submitted(
@@ -238,9 +233,8 @@ def _values_of(evaluated: RunTask, model: str, metric: Metric) -> Floats:
 def _best_by(run: Run, metric: Metric) -> str:
     """Return the best model by a metric of the run, else the first."""
     name, sign = run.name_of(metric), metric.definition.sign
-    known = [model for model in run.models if name in model.metrics]
-    best = min(known or run.models[:1], key=lambda m: sign * m.metrics[name].mean if known else 0)
-    return best.name
+    means = {m.name: sign * m.metrics[name].mean for m in run.models if name in m.metrics}
+    return min(means, key=means.__getitem__) if means else run.models[0].name
 
 
 def _metric_of(submitted: SubmittedLists) -> Metric:
@@ -301,18 +295,17 @@ def explain_users(
     """
     solution, by = submitted.solution, _metric_of(submitted)
     fold, k = solution.fold or solution.folds, by.k or solution.k or _K
-    rows, judgments = _rows_of(users, solution, fold), solution.judgments
     sides = [submitted] if against is None else [submitted, against]
     sign = -by.definition.sign  # of an error, low values are good
-    values = [sign * user_scores(side.lists, judgments, [by])[by] for side in sides]
+    values = [sign * user_scores(side.lists, solution.judgments, [by])[by] for side in sides]
     goal = None if best_values is None else sign * best_values
+    hits = solution.judgments.truth.sizes
     orders = [
-        (worst_first(solution.users, values[0], judgments.truth.sizes, goal), worst),
+        (worst_first(solution.users, values[0], hits, goal), worst),
         (best_first(solution.users, values[0]), best),
+        (most_different_first(solution.users, values[0], values[-1]), most_different),
     ]
-    if against is not None:
-        differing = most_different_first(solution.users, values[0], values[1])
-        orders.append((differing, most_different))
+    rows = _rows_of(users, solution, fold)
     for order, count in orders:
         rows += order[solution.counted[order]][:count].tolist()
     rows = list(dict.fromkeys(rows))
@@ -324,7 +317,7 @@ def explain_users(
             replace(user, best_value=float(value))
             for user, value in zip(explained[0], best_values[rows], strict=True)
         ]
-    shown = [str(metric) for metric in dict.fromkeys([by, *solution.metrics])]
+    shown = map(str, dict.fromkeys([by, *solution.metrics]))
     return Explanations(
         paper=submitted.title,
         users=tuple(explained[0]),
@@ -359,20 +352,22 @@ def _with_history(
     explained: Sequence[Explanation], task: Task, rows: Sequence[int]
 ) -> list[Explanation]:
     """Return the same with what users did before the window, and the titles of all items."""
-    items: list[set[str]] = []
-    known = histories(task, rows)
-    for user, history in zip(explained, known, strict=True):
-        listed_items = {place.item for place in user.places if place.item is not None}
-        items.append({event.item for event in history.events} | listed_items | {*user.truth})
-    titles = titles_of(task.data, sorted({item for shown in items for item in shown}))
+    explained = [
+        replace(user, history=history.events, events=history.total)
+        for user, history in zip(explained, histories(task, rows), strict=True)
+    ]
+    items = [
+        {
+            *(event.item for event in user.history or ()),
+            *(place.item for place in user.places if place.item is not None),
+            *user.truth,
+        }
+        for user in explained
+    ]
+    titles = titles_of(task.data, sorted(set().union(*items)))
     return [
-        replace(
-            user,
-            history=history.events,
-            events=history.total,
-            titles={item: titles[item] for item in sorted(shown) if item in titles},
-        )
-        for user, history, shown in zip(explained, known, items, strict=True)
+        replace(user, titles={item: titles[item] for item in sorted(shown) if item in titles})
+        for user, shown in zip(explained, items, strict=True)
     ]
 
 
@@ -421,7 +416,7 @@ def _list_positions(ids: pl.Series, block: Block, divisor: int) -> tuple[ListPos
     again = repeats(block.lists)[0]
     precision = np.cumsum(hit) / np.arange(1, len(items) + 1)
     discount = discounts(len(items))
-    last = len(items) - int(np.argmax(items[::-1] >= 0)) if (items >= 0).any() else 0
+    last = int(np.flatnonzero(items >= 0).max(initial=-1))
     return tuple(
         ListPosition(
             rank=i + 1,
@@ -432,30 +427,30 @@ def _list_positions(ids: pl.Series, block: Block, divisor: int) -> tuple[ListPos
             contribution=float(precision[i] / divisor) if hit[i] else 0.0,
             discount=float(discount[i]),
         )
-        for i in range(last)
+        for i in range(last + 1)
     )
 
 
 def _history_sheet(user: Explanation, heading: list[str]) -> Sheet:
     """Return the last training events; a column that says nothing is left out."""
-    events = user.history or ()
     columns: list[Column[TrainingEvent]] = [
         Column("day", lambda event: event.day or "", "name", firm=True),
         Column("item", lambda event: printable(event.item), "name"),
         Column("title", lambda event: printable(user.titles.get(event.item, "")), "name"),
         Column("type", lambda event: printable(event.type or ""), "name"),
     ]
-    return Sheet.of(events, columns, heading=heading).filled()
+    return Sheet.of(user.history or (), columns, heading=heading).filled()
 
 
-def _list_sheet(
-    user: Explanation, other: Explanation | None, models: Sequence[str], heading: list[str]
-) -> Sheet:
+def _list_sheet(lists: tuple[Explanation, ...], models: Sequence[str], heading: list[str]) -> Sheet:
     """Return a list rank by rank, or two side by side, with what hits add to AP below."""
+    is_single = len(lists) == 1
+    names = ["item"] if is_single else list(map(printable, models))
     columns: list[Column[int]] = [Column("rank", str, firm=True)]
-    if other is None:
-        footing, places = [_sum_of(user)], user.places
-        columns += _columns_of("item", user)
+    for name, user in zip(names, lists, strict=True):
+        columns += _columns_of(name, user, first_out=not is_single)
+    if is_single:
+        places = lists[0].places
         columns += [
             Column("P(i)", lambda rank: number(places[rank - 1].precision, 4)),
             Column(
@@ -464,35 +459,29 @@ def _list_sheet(
             ),
             Column("discount", lambda rank: number(places[rank - 1].discount, 4), first_out=True),
         ]
-    else:
-        names = [printable(model) for model in models]
-        footing = [f"{names[0]}: {_sum_of(user)}", f"{names[1]}: {_sum_of(other)}"]
-        columns += [
-            replace(column, first_out=column.title == "title")
-            for column in _columns_of(names[0], user) + _columns_of(names[1], other)
-        ]
-    length = max(len(each.places) for each in (user, other) if each is not None)
+    sums = zip(names, map(_sum_of, lists), strict=True)
+    length = max(len(user.places) for user in lists)
     return Sheet.of(
         range(1, length + 1),
         columns,
         heading=heading,
-        footing=footing,
+        footing=[text if is_single else f"{name}: {text}" for name, text in sums],
         styles={"hit": "green", "repeated": "yellow"},
     )
 
 
-def _columns_of(name: str, user: Explanation) -> list[Column[int]]:
+def _columns_of(name: str, user: Explanation, *, first_out: bool) -> list[Column[int]]:
     """Return the columns of the items of a list, by rank, and of which are hits."""
-    items = {place.rank: place.item for place in user.places}
+    items = {place.rank: place.item or "" for place in user.places}
     words = {p.rank: "hit" if p.hit else "repeated" if p.repeat else "" for p in user.places}
+    titles = {rank: user.titles.get(item, "") for rank, item in items.items()}
 
     def title(rank: int) -> str:
-        return printable(user.titles.get(items.get(rank) or "", ""))
+        return printable(titles.get(rank, ""))
 
-    titled = any(item in user.titles for item in items.values())
     return [
         Column(name, lambda rank: printable(items.get(rank) or MISSING), "name"),
-        *([Column("title", title, "name")] if titled else []),
+        *([Column("title", title, "name", first_out=first_out)] if any(titles.values()) else []),
         Column("hit", lambda rank: words.get(rank, ""), "name"),
     ]
 

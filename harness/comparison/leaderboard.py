@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Unpack, get_args, overload
+from typing import Any, Unpack, overload
 
 from harness.comparison.options import FolderOptions, LeaderboardOptions, RankOptions, Sort
 from harness.comparison.submissions import (
@@ -147,12 +147,6 @@ def leaderboard(*inputs: Any, **options: Unpack[LeaderboardOptions]) -> Leaderbo
     """
     if are_submissions(leaderboard, inputs, options, FolderOptions, RankOptions):
         return Ranking(**vars(compare_submissions(inputs, options, skip_failed=True)))
-    if (sort := options.get("sort")) not in (None, *get_args(Sort)):
-        raise UsageError(f"sort is {sort!r}; expected {' or '.join(get_args(Sort))}")
-    return _rank_runs(_folder_of(inputs), options)
-
-
-def _folder_of(inputs: Sequence[Any]) -> Path:
     if len(inputs) > 1:
         raise UsageError(f"{len(inputs)} folders of runs; name one folder that has all of them")
     folder = as_path(inputs[0] if inputs else "runs", "a folder of runs")
@@ -160,7 +154,7 @@ def _folder_of(inputs: Sequence[Any]) -> Path:
         raise UsageError(
             f"{folder}: not a folder; name the folder that has your runs, such as runs"
         )
-    return folder
+    return _rank_runs(folder, options)
 
 
 @doing("reading runs")
@@ -168,6 +162,32 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
     sort, by = options.get("sort") or "score", options.get("metric")
     metric = None if by is None else str(by).rsplit("/", 1)[-1]
     model, evaluation_set = options.get("model") or "", options.get("evaluation_set") or ""
+    runs, left_out = _runs_in(folder)
+    if not runs:
+        reasons = [f"{folder}: no run in this folder; harness run makes one", *left_out]
+        raise UsageError("\n".join(reasons))
+    sets: dict[str, list[Run]] = {}
+    for run in runs:
+        sets.setdefault(run.evaluation.fingerprint, []).append(run)
+    names = [name for name in sets if name.startswith(evaluation_set)]
+    if not names:
+        known = ", ".join(name[:_SHORT] for name in sets)
+        raise UsageError(f'no run has the evaluation set "{evaluation_set}…"; allowed: {known}')
+    groups = [_group(sets[name], metric, sort, model, left_out) for name in names]
+    kept = tuple(group for group in groups if group is not None and group.entries)
+    if not kept:
+        reasons = [f"{folder}: no run is left to show", *left_out]
+        metrics = dict.fromkeys(name for run in runs for name in _metrics(run))
+        models = dict.fromkeys(known.name for run in runs for known in run.models)
+        for kind, text, known_names in (("metric", metric, metrics), ("model", model, models)):
+            if text and text not in known_names:
+                reasons.append(f'no run has the {kind} "{text}"; {suggest(text, known_names)}')
+        raise UsageError("\n".join(reasons))
+    return Leaderboard(kept, tuple(left_out))
+
+
+def _runs_in(folder: Path) -> tuple[list[Run], list[str]]:
+    """Return the runs at any depth, the latest first, and why others cannot be read."""
     runs, left_out = list[Run](), list[str]()
     for path in sorted(folder.rglob("result.json")):
         parts = path.relative_to(folder).parts
@@ -179,30 +199,8 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
             runs.append(run)
         except HarnessError as error:
             left_out.append(str(error))
-    if not runs:
-        reasons = [f"{folder}: no run in this folder; harness run makes one", *left_out]
-        raise UsageError("\n".join(reasons))
     runs.sort(key=lambda run: run.environment.get("written", ""), reverse=True)
-    sets: dict[str, list[Run]] = {}
-    for run in runs:
-        sets.setdefault(run.evaluation.fingerprint, []).append(run)
-    names = [name for name in sets if name.startswith(evaluation_set)]
-    if not names:
-        known = ", ".join(name[:_SHORT] for name in sets)
-        raise UsageError(f'no run has the evaluation set "{evaluation_set}…"; allowed: {known}')
-    groups = [_group(sets[name], metric, sort, model, left_out) for name in names]
-    kept = tuple(group for group in groups if group is not None and group.entries)
-    if not kept:
-        metrics = dict.fromkeys(name for run in runs for name in _metrics(run))
-        models = dict.fromkeys(known.name for run in runs for known in run.models)
-        reasons = left_out
-        if metric is not None and metric not in metrics:
-            reasons = [f'no run has the metric "{metric}"; {suggest(metric, metrics)}']
-        elif model:
-            hint = suggest(model, models)
-            reasons.append(f'no model has this text in its name: "{model}"; {hint}')
-        raise UsageError("\n".join([f"{folder}: no run is left to show", *reasons]))
-    return Leaderboard(kept, tuple(left_out))
+    return runs, left_out
 
 
 def _metrics(run: Run) -> dict[str, str]:
@@ -221,41 +219,37 @@ def _group(
     """Return one evaluation set's entries; None where no run was scored by the metric."""
     # Values are better as the latest run says; runs by another source are left out.
     if metric is None:  # that most runs have first, of equally many the latest run's
-        firsts = [next(iter(_metrics(run))) for run in runs]
-        metric = max(firsts, key=firsts.count)
-    having = [(run, _metrics(run)[metric]) for run in runs if metric in _metrics(run)]
-    sources = [(run.record.better(name), run.record.digest_of(name)) for run, name in having]
-    latest = next((source for source in sources if source[0] is not None), None)
-    scored = [run for (run, _), source in zip(having, sources, strict=True) if source == latest]
+        firsts = Counter(next(iter(_metrics(run))) for run in runs)
+        metric = firsts.most_common(1)[0][0]
+    names = {run: _metrics(run)[metric] for run in runs if metric in _metrics(run)}
+    sources = {run: (run.record.better(n), run.record.digest_of(n)) for run, n in names.items()}
+    latest = next((source for source in sources.values() if source[0] is not None), None)
+    scored = [run for run, source in sources.items() if source == latest]
     left_out += [
         f"{run.folder}: was scored by another version of the code of {metric} than the latest "
         f"run, or the metric does not say which values are better; {run.again}"
-        for run, _ in having
-        if run not in scored
+        for run, source in sources.items()
+        if source != latest
     ]
     if latest is None or latest[0] is None:
         return None
     sign = 1 if latest[0] == "lower" else -1
     entries = [entry for run in scored for entry in _entries(run, metric)]
-    times = Counter(entry.model for entry in entries)
     entries.sort(key=lambda entry: (sign * entry.mean, entry.model))  # latest first of equal ones
-    best: dict[str, Entry] = {}
-    for entry in entries:
-        best.setdefault(entry.model, entry)
+    times = Counter(entry.model for entry in entries)
+    best = {entry.model: entry for entry in reversed(entries)}
     configs = {str(run.folder): run.config for run in scored}
     shown = [
         replace(
-            best[name],
+            entry,
             runs=times[name],
-            differs=differing(configs[best[name].run], configs[entries[0].run]),
+            differs=differing(configs[entry.run], configs[entries[0].run]),
         )
-        for name in sorted(best)
+        for name, entry in sorted(best.items())
         if model.casefold() in name.casefold()
     ]
-    if sort == "score":
-        shown.sort(key=lambda entry: sign * entry.mean)
-    else:
-        shown.sort(key=attrgetter(sort), reverse=sort == "date")
+    rank = attrgetter("mean" if sort == "score" else sort)
+    shown.sort(key=rank, reverse=sort == "date" or (sort == "score" and sign < 0))
     return Group(
         fingerprint=runs[0].evaluation.fingerprint,
         users=runs[0].evaluation.users,
@@ -263,7 +257,7 @@ def _group(
         metric=metric,
         better=latest[0],
         runs=len(scored),
-        without=len(runs) - len(having),
+        without=len(runs) - len(names),
         entries=tuple(shown),
     )
 
@@ -271,33 +265,30 @@ def _group(
 def _entries(run: Run, metric: str) -> list[Entry]:
     """Return the models of a run under a metric."""
     name, first = _metrics(run)[metric], next(iter(_metrics(run)))
-    chance, entries = run.record.chance.get(name), []
-    for model in run.models:
-        estimate, verdict = model.metrics[name], model.vs_random
-        try:
-            seed = run.config.get("evaluation", {}).get("seed")
-            description = settings(run.config, model.name)
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            path = run.folder / "config.toml"
-            raise DataError(f"{path}: not the config of a run ({error})") from error
-        entries.append(
-            Entry(
-                model=model.name,
-                mean=estimate.mean,
-                ci95=estimate.ci95,
-                lift=over_chance(estimate.mean, chance),
-                verdict=verdict.verdict if verdict is not None and metric == first else None,
-                run=str(run.folder),
-                runs=1,
-                date=run.environment.get("written", ""),
-                seed=seed if isinstance(seed, int) else None,
-                settings=description,
-                tuned=0 if model.tuned is None else model.tuned.trials,
-                folds=tuple(fold.metric_of(model.name, name) for fold in run.record.folds),
-                differs=(),
-            )
+    try:
+        seed = run.config.get("evaluation", {}).get("seed")
+        descriptions = {model.name: settings(run.config, model.name) for model in run.models}
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        path = run.folder / "config.toml"
+        raise DataError(f"{path}: not the config of a run ({error})") from error
+    return [
+        Entry(
+            model=model.name,
+            mean=model.metrics[name].mean,
+            ci95=model.metrics[name].ci95,
+            lift=over_chance(model.metrics[name].mean, run.record.chance.get(name)),
+            verdict=model.vs_random.verdict if model.vs_random and metric == first else None,
+            run=str(run.folder),
+            runs=1,
+            date=run.environment.get("written", ""),
+            seed=seed if isinstance(seed, int) else None,
+            settings=descriptions[model.name],
+            tuned=0 if model.tuned is None else model.tuned.trials,
+            folds=tuple(fold.metric_of(model.name, name) for fold in run.record.folds),
+            differs=(),
         )
-    return entries
+        for model in run.models
+    ]
 
 
 _SHORT = 6

@@ -20,20 +20,18 @@ from harness.core.errors import (
     listed,
     printable,
     quoted,
-    suggest,
 )
 from harness.core.exact_sum import of_one
 from harness.core.io import exists
 from harness.core.random import id_hashes
 from harness.core.table import Column, Sheet, Shown, digits_of, ends, low_high, number
-from harness.metrics import Metric, parse
+from harness.metrics import Metric
+from harness.metrics.evaluate import metrics_of
 from harness.metrics.scores import ScoreTable, user_scores
-from harness.results.folder import is_run
 from harness.results.run import Run
 from harness.results.wording import compared_headline
 from harness.scoring.options import flag_of, require_options
-from harness.scoring.score import left_out_lines
-from harness.scoring.submissions import Scorer, SubmissionError, brief
+from harness.scoring.submissions import Scorer, SubmissionError, brief, left_out_lines
 from harness.scoring.terms import Terms, path_or_frame, which_fold
 from harness.stats.figures import figures_of
 from harness.stats.folds import ScoredUsers
@@ -41,10 +39,10 @@ from harness.stats.intervals import Interval
 from harness.stats.paired import Rules
 from harness.stats.pairwise import Comparison, Pair, verdict_sheets
 from harness.stats.resampling import MOST_RESAMPLES
-from harness.stats.tests import CORRECTIONS
 from harness.submission.rules import RULES
 
 _SHOWN = 3
+_RULES = ("correction", "resamples", "seed")
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,11 @@ class Standing:
     worst_rank: int
     """The worst that it could move to: before those that are really worse alone (really lower,
     where neither end is better)."""
+
+    @property
+    def reach(self) -> tuple[int, ...]:
+        """The best and the worst rank, or the only one."""
+        return tuple(sorted({self.best_rank, self.worst_rank}))
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,7 @@ class Ranking(Shown):
     def sheets(self) -> list[Sheet]:
         """Return a table of the private leaderboard beside the public one, or of all users."""
         boards = {board.name: board for board in self.boards}
-        last = boards.get("Private", self.boards[0])
-        sheet = _ranks(self, last, boards.get("Public"))
+        sheet = _ranks(self, boards.get("Private", self.boards[0]), boards.get("Public"))
         sheet.footing.extend(_notes(self))
         return [sheet]
 
@@ -182,40 +184,33 @@ class ComparedSubmissions(Ranking):
 
     def records(self) -> list[dict[str, object]]:
         """Return one record a leaderboard and pair, in full precision."""
-        records = list[dict[str, object]]()
-        for board in self.boards:
-            means = board.comparison.means
-            for pair, record in zip(
-                board.comparison.pairs, board.comparison.records(), strict=True
-            ):
-                names = pair.one, pair.other
-                forced = ", ".join(name for name in names if self.submissions[name].errors)
-                mean = {"mean": means[pair.one], "mean of other": means[pair.other]}
-                records.append({"board": board.name, **record, **mean, "forced": forced})
-        return records
+        return [
+            {
+                "board": board.name,
+                **record,
+                "mean": board.comparison.means[pair.one],
+                "mean of other": board.comparison.means[pair.other],
+                "forced": ", ".join(
+                    n for n in (pair.one, pair.other) if self.submissions[n].errors
+                ),
+            }
+            for board in self.boards
+            for pair, record in zip(board.comparison.pairs, board.comparison.records(), strict=True)
+        ]
 
 
 def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Sheet:
     """Return the table of a leaderboard, and beside it the ranks on the public one."""
-    comparison, forced = board.comparison, compared.submissions
-
-    def name(standing: Standing) -> str:
-        return printable(standing.submission) + (
-            " (forced)" if forced[standing.submission].errors else ""
-        )
-
-    def could_be(standing: Standing) -> str:
-        ranks = dict.fromkeys((standing.best_rank, standing.worst_rank))
-        return "–".join(map(str, ranks))
-
-    def tied(standing: Standing) -> str:
-        return listed([*map(printable, standing.tied)], _SHOWN)
-
+    comparison = board.comparison
+    names = {
+        name: printable(name) + (" (forced)" if submitted.errors else "")
+        for name, submitted in compared.submissions.items()
+    }
     columns: list[Column[Standing]] = [
         Column("rank", lambda standing: str(standing.rank)),
-        Column("submission", name, "name"),
+        Column("submission", lambda standing: names[standing.submission], "name"),
         Column(compared.metric, lambda standing: number(standing.mean, board.digits)),
-        Column("could be", could_be),
+        Column("could be", lambda standing: "–".join(map(str, standing.reach))),
         Column("95 % interval", lambda standing: ends(standing.ci95, board.digits)),
     ]
     if public is not None:
@@ -231,7 +226,13 @@ def _ranks(compared: Ranking, board: Board, public: Board | None = None) -> Shee
             Column("moved", moved),
             Column("public", lambda standing: number(means[standing.submission], digits)),
         ]
-    columns.append(Column("tied with", tied, "words"))
+    columns.append(
+        Column(
+            "tied with",
+            lambda standing: listed(list(map(printable, standing.tied)), _SHOWN),
+            "words",
+        )
+    )
     parts = [counted(board.users, "user"), (compared.fingerprint or "")[:6], comparison.tested]
     heading = [f"{board.name}  {' · '.join(filter(None, parts))}"]
     if comparison.better == "neither":
@@ -288,23 +289,24 @@ def are_submissions(
     a solution or config, lists among `inputs` are refused before their options.
     """
     require_options(function, options, of_runs, of_submissions)
-    goes, form, other = "runs", of_submissions, "submissions"
-    named = options.get("solution") is not None or options.get("config") is not None
-    if not named:
+    is_named = options.get("solution") is not None or options.get("config") is not None
+    if not is_named:
         refuse_lists(inputs)
-        goes, form, other = "submissions", of_runs, "runs"
-    wrong = []
-    for name, value in options.items():
-        is_empty = isinstance(value, list | tuple) and not value
-        if name not in form.__annotations__ and not (value is None or value is False or is_empty):
-            wrong.append(name)
+    form, goes, other = of_runs, "submissions", "runs"
+    if is_named:
+        form, goes, other = of_submissions, "runs", "submissions"
+    wrong = [
+        name
+        for name, value in options.items()
+        if name not in form.__annotations__ and value not in (None, False, [], ())
+    ]
     if wrong:
-        flags, keywords = " and ".join(map(flag_of, wrong)), "= and ".join(wrong)
-        work, them = ("works", "it") if len(wrong) == 1 else ("work", "them")
+        flags = " and ".join(map(flag_of, wrong))
         raise UsageError(
-            f"{flags} (in Python, {keywords}=) {work} with {goes}, not with {other}: remove {them}"
+            f"{flags} (in Python, {'= and '.join(wrong)}=): only with {goes}, not with {other}; "
+            f"leave out {flags}"
         )
-    return named
+    return is_named
 
 
 def rules_of(config: Config | None, baseline: str | None, options: ComparisonOptions) -> Rules:
@@ -313,12 +315,8 @@ def rules_of(config: Config | None, baseline: str | None, options: ComparisonOpt
     if config is not None:
         section = config.compare
         rules = Rules(baseline, section.correction, section.resamples, config.evaluation.seed)
-    names = ("correction", "resamples", "seed")
-    named: dict[str, Any] = {n: options.get(n) for n in names if options.get(n) is not None}
+    named: Mapping[str, Any] = {n: v for n, v in options.items() if n in _RULES and v is not None}
     rules = replace(rules, **named)
-    if rules.correction not in CORRECTIONS:
-        hint = suggest(str(rules.correction), CORRECTIONS)
-        raise UsageError(f'no correction "{rules.correction}"; {hint}')
     if not isinstance(rules.resamples, int) or not 100 <= rules.resamples <= MOST_RESAMPLES:
         raise UsageError(f"resamples = {rules.resamples!r}; expected from 100 to 1,000,000")
     if isinstance(rules.seed, bool) or not isinstance(rules.seed, int) or rules.seed < 0:
@@ -361,10 +359,8 @@ def compare_submissions(
     """
     terms, submissions = Terms(options), _named(inputs)
     files = {str(file): name for name, file in submissions.items() if isinstance(file, Path)}
-    baseline = baseline and files.get(baseline, baseline)
-    rules = rules_of(terms.config, baseline, options)
+    rules = rules_of(terms.config, baseline and files.get(baseline, baseline), options)
     metric, k = options.get("metric"), options.get("k")
-    strict, force = options.get("strict", False), options.get("force", False)
     scorer = _scorer(terms, metric, k)
     solution, by = scorer.solution, scorer.solution.metrics[0]
     scores, submitted, notes = dict[str, Floats](), dict[str, Submitted](), list[str]()
@@ -375,7 +371,9 @@ def compare_submissions(
             notes.append(f"{name}: left out, as it is the solution itself")
             continue
         try:
-            validation, lists = scorer.lists(file, strict=strict, force=force)
+            validation, lists = scorer.lists(
+                file, strict=options.get("strict", False), force=options.get("force", False)
+            )
         except HarnessError as error:
             failed[name] = error
             continue
@@ -436,12 +434,10 @@ def _named(inputs: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
     }
     for path in submissions.values():
         if isinstance(path, Path) and path.is_dir():
-            if is_run(path):
-                raise UsageError(
-                    f"{path}: a run folder, not a submission; first write the lists of a model: "
-                    f"harness submit {path} --model NAME --out FILE"
-                )
-            raise UsageError(f"{path}: a folder; name the files in it, such as {path}/*.csv")
+            raise UsageError(
+                f"{path}: a folder, not a submission; name the files in it, such as {path}/*.csv; "
+                f"of a run, first write lists: harness submit {path} --model NAME --out FILE"
+            )
     if len(submissions) < 2:
         raise UsageError(_too_few(len(submissions)))
     return submissions
@@ -449,11 +445,8 @@ def _named(inputs: Sequence[Any]) -> dict[str, Path | pl.DataFrame]:
 
 def _scorer(terms: Terms, metric: str | Metric | None, k: int | None) -> Scorer:
     """Return what scores submissions; its first metric is the one that they are compared by."""
-    if isinstance(metric, str):
-        metric = parse(metric, terms.folder)
-    if metric is not None and not isinstance(metric, Metric):
-        raise UsageError(f'metric: found {type(metric).__name__}; give a text, such as "MAP@12"')
-    scorer = Scorer.of(terms, () if metric is None else (metric,), k)
+    asked = () if metric is None else metrics_of([metric], folder=terms.folder)
+    scorer = Scorer.of(terms, asked, k)
     first = scorer.solution.metrics[0]
     if first.definition.of == "set":
         raise UsageError(
@@ -524,15 +517,13 @@ def copies(comparison: Comparison) -> tuple[str, ...]:
 
     Without a hit many are, and nothing is said of them.
     """
-    groups: list[dict[str, None]] = []
+    group_of: dict[str, dict[str, None]] = {}
     for pair in comparison.pairs:  # the first model of a group is compared with all others
         if pair.wins == pair.losses == 0 and comparison.any_hit[pair.one] > 0:
-            both = dict.fromkeys((pair.one, pair.other))
-            group = next((group for group in groups if group.keys() & both.keys()), None)
-            if group is None:
-                groups.append(both)
-            else:
-                group |= both
+            group = group_of.get(pair.one) or group_of.get(pair.other) or {}
+            group |= dict.fromkeys((pair.one, pair.other))
+            group_of |= {pair.one: group, pair.other: group}
+    groups = {id(group): group for group in group_of.values()}.values()
     named = [[quoted(name) for name in group] for group in groups]
     return tuple(
         f"{', '.join(names)} and {last} have the same score for every user: is one a copy?"

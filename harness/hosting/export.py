@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.core.errors import UsageError, suggest
 from harness.core.io import whole_file, written
-from harness.scoring.score import Scored
+from harness.scoring.submissions import Scored
 
 _MOST_BYTES = 1 << 20
 

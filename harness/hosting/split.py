@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -138,9 +137,7 @@ def split(
     require_files(config)
     folds, out = config.folds(), Path(out)
     shares = config.compare.public_shares if public_share is None else [public_share]
-    if not shares:
-        raise UsageError("[compare] public_shares is empty; name a share, --public-share 0.3")
-    share = max(shares)
+    share = max(shares, default=0)
     if not 0 < share < 1:
         raise UsageError(f"--public-share is {share:g}; expected a number between 0 and 1")
     check_out(out, is_split, "folder of harness split")
@@ -202,10 +199,9 @@ def is_split(folder: Path) -> bool:
     """Return whether a folder is empty, or holds splits and nothing else, and may be replaced."""
     if not folder.is_dir():
         return False
-    paths = list(folder.iterdir())
-    if paths and all(re.fullmatch("fold-[0-9]+", path.name) for path in paths):
-        return all(any(fold.glob("*")) and is_split(fold) for fold in paths)
-    names = {path.name for path in paths}
+    names = {path.name for path in folder.iterdir()}
+    if names and all(re.fullmatch("fold-[0-9]+", name) for name in names):
+        return all(any((folder / name).glob("*")) and is_split(folder / name) for name in names)
     return not names or (RECORD in names and names <= set(FILES))
 
 
@@ -217,9 +213,7 @@ def is_public(evaluation_set: EvaluationSet, share: float) -> Bool:
     n = len(evaluation_set.user_ids)
     key = np.array([int(evaluation_set.fingerprint[:16], 16)], np.uint64)
     order = np.argsort(mixed(evaluation_set.user_hashes ^ mixed(key)), kind="stable")
-    public = np.zeros(n, np.bool_)
-    public[order[: public_users(n, share)]] = True
-    return public
+    return np.isin(np.arange(n), order[: public_users(n, share)])
 
 
 def _format(task: Task, asked: Against) -> Format:
@@ -307,28 +301,28 @@ def _write_sample(
 def _write_events(
     task: Task, events: Events, path: Path, rows: int, names: tuple[str, str]
 ) -> None:
-    """Write events in the order of the data set, some users' at a time."""
-    data, n_users = task.data, len(task.data.user_ids)
+    """Write events in the order of the data set, some `rows` at a time."""
+    data = task.data
     # The shortest form that all times can be written in.
     unit = int(np.gcd.reduce(data.events.time)) if data.has_time else 0
     form = next(form for length, form in _TIMES if unit % length == 0)
     kinds = pl.Series(data.kinds) if task.config.layout().tells_types else None
-    starts = data.events.user_starts(n_users)  # `events` are chosen of these
-    marks = np.searchsorted(starts, np.arange(0, starts[-1], rows))
     with path.open("wb") as file:
-        for first, end in pairwise([*np.unique(marks).tolist(), n_users]):
-            part = events.of_users(np.arange(first, end, dtype=np.int32), n_users)
+        for start in range(0, len(events), rows):
+            part = slice(start, start + rows)
             columns: dict[str, Any] = {
-                names[0]: data.user_ids.gather(part.user + np.int32(first)),
-                names[1]: data.item_ids.gather(part.item),
+                names[0]: data.user_ids.gather(events.user[part]),
+                names[1]: data.item_ids.gather(events.item[part]),
             }
             if data.has_time:
-                columns[TIME] = pl.Series(part.time).cast(pl.Datetime("us")).dt.strftime(form)
+                columns[TIME] = (
+                    pl.Series(events.time[part]).cast(pl.Datetime("us")).dt.strftime(form)
+                )
             if kinds is not None:
-                columns[KIND] = kinds.gather(part.kind)
-            if part.value is not None:
-                columns[VALUE] = part.value
-            pl.DataFrame(columns).write_csv(file, include_header=first == 0)
+                columns[KIND] = kinds.gather(events.kind[part])
+            if events.value is not None:
+                columns[VALUE] = events.value[part]
+            pl.DataFrame(columns).write_csv(file, include_header=start == 0)
 
 
 def _write_config(task: Task, path: Path, names: tuple[str, str], asked: Against) -> str:

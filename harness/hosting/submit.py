@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,10 +143,12 @@ def submit_run(
     rows = positions(users, evaluated.user_ids)
     unknown = users.filter(pl.Series(rows < 0))
     if len(unknown) > 0:
-        again = learning_again(run.folder, model, out, repeat)
+        config_file, repeated = str(run.folder / "config.toml"), ["--repeat", str(repeat)]
+        words = ["harness", "submit", config_file, "--model", model, *(repeated if repeat else [])]
+        again = shlex.join([*words, "--out", str(out)])
         if of_run.fold < of_run.folds:
-            split = shlex.join(["harness", "split", str(run.folder / "config.toml")])
-            again = f"{split} --out DIR, and submit with the config of fold {of_run.fold} there"
+            split = shlex.join(["harness", "split", config_file, "--out", "DIR"])
+            again = f"{split}, and submit with the config of fold {of_run.fold} there"
         more = counted(len(unknown), "more user", "more users")
         raise UsageError(
             f"{run.folder}: has lists of its {counted(len(evaluated.users), 'evaluated user')}, "
@@ -160,15 +161,6 @@ def submit_run(
     fold_text = which_fold(of_run.fold, of_run.folds, runs=True)
     notes = filter(None, [fold_text, means if repeats > 1 else "", *task.data.notes])
     return Submitted(out, len(users), 0, beyond, tuple(notes))
-
-
-def learning_again(
-    run: Path, model: str, out: Path, repeat: int = 0, options: Sequence[str] = ()
-) -> str:
-    """Return the command by which a run's model learns again, and its lists are written."""
-    words = ["harness", "submit", str(run / "config.toml"), "--model", model]
-    words += ["--repeat", str(repeat)] if repeat else []
-    return shlex.join([*words, "--out", str(out), *options])
 
 
 def _require_new(out: Path, config: Config) -> None:

@@ -89,10 +89,6 @@ def guess_columns(source: Source, draft: Draft) -> None:
     """Add what the columns of a log mean to a draft; columns that it names already stay."""
     data, names = draft.data, source.names
     _require_header(source, data)
-    for name in (data[role] for role in _ROLES if role in data):
-        if name not in names:
-            has = names_of(names)
-            raise UsageError(f'{source.shown}: has no column "{printable(name)}"; it has {has}')
     for role in _ROLES:
         rest = [name for name in names if name not in map(data.get, _ROLES)]
         column = data.get(role) or column_of(role, rest)
@@ -100,6 +96,10 @@ def guess_columns(source: Source, draft: Draft) -> None:
             column = next((name for name in rest if _is_date(source, name)), None)
         if column is not None:
             data[role] = column
+    for name in map(data.get, _ROLES):
+        if name is not None and name not in names:
+            has = names_of(names)
+            raise UsageError(f'{source.shown}: has no column "{printable(name)}"; it has {has}')
     missing = [role for role in _ROLES if role not in data]
     if missing:
         untimed = '; for events without times, see split "given" in docs/config.md'
@@ -183,7 +183,8 @@ def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
             f"{where}no time in its first rows; name another column with --time-column, or "
             "another file"
         )
-    formats = [draft.data["time_format"]] if "time_format" in draft.data else _formats(texts)
+    known = draft.data.get("time_format")
+    formats = [known] if known else _formats(texts)
     if len(formats) > 1:
         formats = _formats(_texts(source, time, _MANY_ROWS))
     sample = f'"{printable(texts[0])}"'
@@ -207,9 +208,7 @@ def _guess_time(source: Source, rest: Sequence[str], draft: Draft) -> None:
 def _formats(texts: pl.Series) -> list[str]:
     """Return the ways of writing times that most texts fit; of ways that read alike the first."""
     iso = next(filter(None, (times.pattern_of("iso", text) for text in texts)), None)
-    ways = list[tuple[str, str | None]]()
-    if iso is not None:
-        ways.append(("iso", iso))
+    ways: list[tuple[str, str | None]] = [("iso", iso)] if iso is not None else []
     ways += [(name, name) for name in times.PATTERNS]
     number = texts.cast(pl.Float64, strict=False).median()
     if isinstance(number, float):

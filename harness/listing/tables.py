@@ -61,21 +61,19 @@ def models(package: str = "baselines") -> Iterator[tuple[BaselineFacts, str]]:
         (model,) = [c for c in classes if c.__module__ == path and hasattr(c, "recommend")]
         text, _, rest = (inspect.getdoc(model) or "").partition("\nParameters\n")
         signature = inspect.signature(model).parameters
-        parameters = []
-        for names, kind, meaning in described(rest):
-            for parameter in names:
-                default = signature[parameter].default
-                required = default is inspect.Parameter.empty
-                parameters.append(
-                    ParameterFacts(
-                        name=parameter,
-                        required=required,
-                        default=None if required else json_value(default),
-                        meaning=meaning or kind,
-                    )
-                )
+        parameters = [
+            _parameter(signature[name], meaning or kind)
+            for names, kind, meaning in described(rest)
+            for name in names
+        ]
         summary = text.strip().partition("\n\n")[0].replace("\n", " ")
         yield BaselineFacts(f"{path}:{model.__name__}", summary, "", parameters), text.strip()
+
+
+def _parameter(parameter: inspect.Parameter, meaning: str) -> ParameterFacts:
+    required = parameter.default is inspect.Parameter.empty
+    default = None if required else json_value(parameter.default)
+    return ParameterFacts(parameter.name, required, default, meaning)
 
 
 def baselines() -> dict[str, Any]:
@@ -176,8 +174,7 @@ def layouts() -> dict[str, Any]:
         columns = []
         for table in layout.events:
             columns.append(f"{table.kind} (column)" if table.kind else table.type)
-            if table.value:
-                columns.append(f"{table.value} (value)")
+            columns += [f"{table.value} (value)"] if table.value else []
         files = [table.file for table in layout.events]
         facts.append({"name": name, "data": layout.about, "events": files, "columns": columns})
     return {"schema": SCHEMA, "layouts": facts}

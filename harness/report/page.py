@@ -12,13 +12,14 @@ from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from xml.etree import ElementTree
 
 from markupsafe import Markup
 
 from harness.core.errors import HarnessError, counted, in_toml, printable
 from harness.core.progress import doing
 from harness.core.table import Column, Sheet, digits_of, ends, number, percent
-from harness.report.svg import svg
+from harness.results import plots
 from harness.results.folder import part
 from harness.results.plots import label, labels
 from harness.results.record import ModelRecord, RunRecord
@@ -248,7 +249,7 @@ def _charts(run: Run, columns: list[str]) -> tuple[dict[str, dict[str, Markup]],
             draw |= {f"slices-{n}": partial(plot.slices, by=by) for n, by in enumerate(columns)}
             for name, chart in draw.items():
                 try:
-                    charts.setdefault(name, {})[size] = svg(f"{name}-{size}", chart())
+                    charts.setdefault(name, {})[size] = _svg(f"{name}-{size}", chart())
                 except ContradictionError:
                     raise
                 except (HarnessError, ValueError) as error:
@@ -256,6 +257,65 @@ def _charts(run: Run, columns: list[str]) -> tuple[dict[str, dict[str, Markup]],
                     missing[name] = str(error)
                 stage.update()
     return charts, missing
+
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_COLOURS = {
+    plots.BEST: "var(--best)",
+    plots.BASELINE: "var(--baseline)",
+    plots.CHANCE: "var(--chance)",
+    plots.REST: "var(--rest)",
+    plots.INK: "var(--ink)",
+    plots.GRID: "var(--grid)",
+}
+
+
+def _svg(name: str, ax: Axes) -> Markup:
+    """Return a chart as an SVG element, as wide as there is room.
+
+    Its ids begin with `name`, which no other chart of the page has.
+    """
+    figure = ax.get_figure(root=True)
+    assert figure is not None, "charts are on figures"  # noqa: S101
+    figure.set_facecolor("none")
+    ax.set_facecolor("none")
+    root = ElementTree.fromstring(plots.as_svg(ax, name))  # noqa: S314 - what matplotlib has just written
+    for child in [*root]:
+        if child.tag == f"{_SVG}metadata" or child.find(f"{_SVG}style") is not None:
+            root.remove(child)
+    del root.attrib["width"], root.attrib["height"]
+    for element in root.iter():
+        _embed(element, name)
+    ElementTree.register_namespace("", _SVG[1:-1])
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - texts are escaped
+
+
+def _embed(element: ElementTree.Element, name: str) -> None:
+    """Give an element a hover text, an id that no other chart has, and the page's colours."""
+    attributes = element.attrib
+    id_, target = attributes.pop("id", ""), attributes.pop(_HREF, "")
+    if id_.startswith(plots.HOVER):
+        title = ElementTree.Element(f"{_SVG}title")
+        title.text = id_.removeprefix(plots.HOVER)
+        element.insert(0, title)
+    elif id_ and element.tag != f"{_SVG}g":
+        attributes["id"] = f"{name}-{id_}"
+    if target:
+        attributes["href"] = f"#{name}-{target[1:]}"
+    if "clip-path" in attributes:
+        attributes["clip-path"] = attributes["clip-path"].replace("#", f"#{name}-")
+    if "-0" in attributes.get("transform", ""):
+        del attributes["transform"]  # matplotlib turns level text by −0°
+    for key in attributes.keys() & {"d", "x", "y"}:  # no screen shows more
+        attributes[key] = re.sub(r"\d+\.\d+", lambda n: f"{float(n[0]):.2f}", attributes[key])
+    style = attributes.get("style", "")
+    style = re.sub("#[0-9a-f]{6}", lambda colour: _COLOURS.get(colour[0], colour[0]), style)
+    if style:  # the page chooses the typeface
+        attributes["style"] = re.sub("; font-family: [^;]*", "", style)
+    if not (element.text or "").strip():
+        element.text = None
+    element.tail = None
 
 
 def _code() -> dict[str, Any]:

@@ -101,14 +101,10 @@ def _items_of(layout: Layout) -> tuple[Known, str]:
     table, width, restored = layout.items, layout.id_width, layout.restore_zeros
     if table is None:
         return nothing(), ""
-    if _is_plain(table) and not restored:
-        items = ids(find(table.path), table.id)
-    else:
-        texts = _texts(table)
-        items = learnt(texts.str.zfill(width or 0) if restored else texts)
+    texts = _texts(table)
+    items = learnt(texts.str.zfill(width or 0) if restored else texts)
     if width is None or restored or items.width == width or table.remote:
         return items, ""
-    texts = _texts(table)
     short, name = lost_zero(texts, width), table.path.name
     if short.is_empty():
         return items, ""

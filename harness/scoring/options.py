@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import getfullargspec
 from pathlib import Path
@@ -12,8 +12,6 @@ from typing import (
     Any,
     Literal,
     TypedDict,
-    get_args,
-    get_origin,
     get_type_hints,
 )
 
@@ -93,33 +91,31 @@ def flag_of(name: str) -> str:
 @cache
 def types_of(options: type) -> dict[str, Any]:
     """Return the types of a TypedDict of options, each with its help."""
-    slow = {"Config": Path, "SubmissionOnly": Path, "Metric": object}  # to import
+    slow = dict.fromkeys(("Config", "SubmissionOnly", "Metric"), object)  # to import
     return get_type_hints(options, localns=slow, include_extras=True)
 
 
 def require_options(function: Callable[..., Any], options: Mapping[str, Any], *kinds: type) -> None:
     """Refuse keywords that `function` and TypedDicts do not have, and values of another type.
 
-    TypeError for a keyword that nobody has, as Python itself; UsageError for a value that is no
-    text, or neither True nor False, where these ask for one.
+    TypeError for a keyword that nobody has, as Python itself; UsageError for a value.
     """
+    from pydantic import ConfigDict, TypeAdapter, ValidationError  # slow to import
+
     hints = {name: hint for kind in kinds for name, hint in types_of(kind).items()}
     known = [*getfullargspec(function).kwonlyargs, *hints]
-    for name in options:
+    for name, value in options.items():
         if name not in known:
             raise TypeError(
                 f"{function.__name__}() got an unexpected keyword argument {name!r}; "
                 f"{suggest(name, known)}"
             )
-    for name, hint in hints.items():
-        plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-        if plain is bool:
-            require(bool, "True or False", **{name: options.get(name)})
-        elif plain == str | None:
-            expected = "a name" if name == "baseline" else "a text"
-            expected = "the name of a column" if name.endswith("_column") else expected
-            require(str, expected, **{name: options.get(name)})
-    list_of(str, "overrides", options.get("overrides") or (), 'texts, such as "evaluation.k=5"')
+        try:
+            adapter = TypeAdapter(hints[name] | None, config=ConfigDict(strict=True))
+            adapter.validate_python(value)
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"].replace("Input should be", "expected")
+            raise UsageError(f"{name} is {value!r}; {reason}") from None
 
 
 def require(kind: type, expected: str, **options: Any) -> None:
@@ -127,12 +123,3 @@ def require(kind: type, expected: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None and not isinstance(value, kind):
             raise UsageError(f"{name} is {value!r}; expected {expected}")
-
-
-def list_of(kind: type, name: str, values: object, expected: str) -> list[Any]:
-    """Return the values of an option; raise UsageError where they are of another type, or one."""
-    if isinstance(values, Iterable) and not isinstance(values, str):
-        listed = list(values)
-        if all(isinstance(value, kind) for value in listed):
-            return listed
-    raise UsageError(f"{name} is {values!r}; expected a list of {expected}")

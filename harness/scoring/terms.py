@@ -76,8 +76,6 @@ class Terms:
         if self.separator is not None and self.separator not in NAMES:
             allowed = ", ".join(f"'{sign}' ({name})" for sign, name in NAMES.items())
             raise UsageError(f"--separator is '{self.separator}'; expected one of {allowed}")
-        if self.ids not in (None, "exact"):
-            raise UsageError(f'--ids is {self.ids!r}; expected "exact", or remove it')
         named = self.named
         columns = list(named.columns.values())
         if len(set(columns)) < len(columns):

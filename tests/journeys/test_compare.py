@@ -157,7 +157,7 @@ def test_the_command_check(runs: Path, cli: Cli) -> None:
     status, out, _ = cli("check", folder, two, "--format", "json")
     holds = [condition["holds"] for condition in json.loads(out)["conditions"]]
     assert (status, json.loads(out)["passed"], holds) == (1, False, [False, True])
-    is_refused(cli("check", folder), "no condition; add --at-least")
+    is_refused(cli("check", folder), "no condition in []; add --at-least")
 
 
 def test_lists_are_compared_as_a_run_compares_them(tmp_path: Path) -> None:

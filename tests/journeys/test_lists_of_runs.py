@@ -95,13 +95,13 @@ def test_whoever_has_no_list_is_counted_and_the_next_step_gives_them_one(
 
 
 @pytest.mark.parametrize("also", [["--all-events"], ["--set", "evaluation.seed=7"]])
-def test_what_needs_a_model_to_learn_is_refused_with_the_command_that_does_it(
+def test_what_needs_a_model_to_learn_is_refused_with_the_config_that_does_it(
     cli: Cli, folder: Path, also: list[str]
 ) -> None:
     command = ["submit", "run/config.toml", "--model", "counted", "--out", "own.csv", *also]
     done = cli("submit", "run", "--model", "counted", "--out", "own.csv", also)
-    again = f"fit the model again: {shlex.join(['harness', *command])}"
-    is_refused(done, f"{also[0]} works with a config, not with a run: {again}")
+    again = "to fit the model again, name run/config.toml instead of the run"
+    is_refused(done, f"{also[0]}: only with a config, not with a run; {again}")
     assert cli(command)[0] == 0
 
 

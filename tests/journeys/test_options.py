@@ -305,5 +305,5 @@ def test_an_option_of_another_form_is_refused(folder: Folder, command: str, form
     for other, options in ALL_FORMS[command].items():
         for option in set(options) & set(examples) - makes_the_other if other != form else ():
             *done, written = folder.typed(f"{line} {examples[option]}")
-            is_refused(tuple(done), f"{option} ", f" works with {other}, not with {form}: ")
+            is_refused(tuple(done), option, f": only with {other}, not with {form}; ")
             assert written == {}

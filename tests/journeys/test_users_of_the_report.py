@@ -107,7 +107,7 @@ def test_without_the_log_lists_remain_and_a_note_says_why(folder: Path, cli: Cli
     is_refused(
         explained,
         "log.csv: no such file",
-        "lists without hits does not need the log: harness report shop",
+        "the true items come from the log: fix it, or write its place into",
     )
 
 

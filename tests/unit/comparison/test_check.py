@@ -56,16 +56,19 @@ NO_CONDITION = "is not a condition; signs are >=, <=, >, <, better than; write o
         ("MAP@1 of popular >= lst week", 'has no model "lst week"; did you mean "last week"'),
         ('MAP@1 of "5 > 3" >= 0', 'did you mean "5"" > 3"""'),  # so it can be typed
         ("MAP@1 of popular >= popular", "cannot compare a model with itself"),
-        ("Gini@1 of popular better than last week", "Gini@1 has one value for all lists"),
-        ("Popularity@1 of popular better than last week", "describes lists, without better"),
-        (3, 'conditions is 3; expected a list of texts, such as "MAP@12 of mine >= popular"'),
-        ([5], "conditions is [5]; expected a list of texts, such as"),
-        ([], "no condition; add --at-least"),
+        ("Gini@1 of popular better than last week", "Gini@1 does not say which user is served"),
+        (
+            "Popularity@1 of popular better than last week",
+            "so it has no test over users; compare values",
+        ),
+        (3, "no condition in 3; add --at-least"),
+        ([5], "no condition in [5]; add --at-least"),
+        ([], "no condition in []; add --at-least"),
         ("MAP@1 of popular", NO_CONDITION),
         ("a of b = c", NO_CONDITION),
         ("a of b == c", NO_CONDITION),
         ("a of b better than 0.5", "a model is better than a model; compare with >= 0.5"),
-        ("a of b >= 1e999", "1e999 is not a finite number"),
+        ("MAP@1 of popular >= nan", 'has no model "nan"'),
     ],
 )
 def test_a_text_that_is_no_condition_of_the_run(folder: Path, text: Any, message: str) -> None:

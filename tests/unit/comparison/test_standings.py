@@ -192,15 +192,15 @@ def test_a_note(files: str, note: str) -> None:
     ("submissions", "options", "words"),
     [
         (["good.csv"], {}, "1 submission; a comparison needs two: name another"),
-        (["good.csv", "run"], {}, "run: a run folder; harness submit run --model NAME --out FILE"),
+        (["good.csv", "run"], {}, "run: a folder, not; harness submit run --model NAME --out FILE"),
         (["good.csv", "run/.."], {}, "run/..: a folder; run/../*.csv"),
         (["good.csv", "faulty.csv"], {}, "faulty.csv; line 3; ann"),
         (["good.csv", "ids.csv"], {"force": True}, "ids.csv: none of the users is in the truth"),
         (["good.csv", "gone.csv", "odd.csv"], {}, "gone: SUB001; odd: SUB101"),
         (TWO, {"metric": "Coverage@2"}, "Coverage@2; none per user"),
-        (TWO, {"metric": 3}, "metric: found int"),
+        (TWO, {"metric": 3}, "found int"),
         (TWO, {"resamples": 5}, "resamples = 5; from 100"),
-        (TWO, {"slices": ["activity"]}, "--slices; slices=) works with runs, not"),
+        (TWO, {"slices": ["activity"]}, "--slices; slices=): only with runs, not"),
         (["good.csv", "./good.csv"], {}, "good.csv: named twice"),
         ([{"a": "good.csv", "b": 3}], {}, 'submission "b"'),
         (THREE, {"baseline": "hlaf"}, 'no model "hlaf"; half'),
@@ -208,12 +208,12 @@ def test_a_note(files: str, note: str) -> None:
          "good.csv: not a run. To compare submissions; --solution SOLUTION; solution="),
         (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 has its own cut-off; in Python, k="),
         (["run"], {"solution": None, "k": 3},
-         "--k (in Python, k=) works with submissions, not with runs: remove it"),
+         "--k (in Python, k=): only with submissions, not with runs; leave out --k"),
         (["run"], {"solution": None, "k": 3, "strict": True},
-         "--k and --strict (in Python, k= and strict=) work with submissions; runs: remove them"),
+         "--k and --strict (in Python, k= and strict=): only with submissions, not with runs"),
         (TWO, {"solution": None, "k": 3},
          "good.csv: not a run. To compare submissions; --solution SOLUTION; solution="),
-        (TWO, {"correction": ""}, 'no correction ""; allowed: holm, bh'),
+        (TWO, {"correction": ""}, "correction is ''; expected 'holm' or 'bh'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(submissions: Any, options: Any, words: str) -> None:
@@ -226,7 +226,7 @@ def test_what_cannot_be_compared_is_refused(submissions: Any, options: Any, word
     [
         (["good.csv", "faulty.csv"], BY, "1 submission; a comparison needs two; faulty: SUB"),
         (["runs", "old"], {}, "2 folders of runs"),
-        (TWO, BY | {"model": "x"}, "--model; model=) works with runs"),
+        (TWO, BY | {"model": "x"}, "--model; model=): only with runs"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused(submissions: Any, options: Any, words: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 import harness
 from harness.core.errors import UsageError
 from harness.hosting.export import codabench, evalai, write_codabench, write_evalai
-from harness.scoring.score import Scored
+from harness.scoring.submissions import Scored
 
 
 @pytest.fixture(scope="module")

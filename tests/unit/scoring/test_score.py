@@ -14,8 +14,7 @@ from harness.core import table as sheet
 from harness.core.errors import UsageError
 from harness.metrics import parse
 from harness.metrics.conventions import CONVENTIONS
-from harness.scoring.score import Scored
-from harness.scoring.submissions import SubmittedLists, score_lists
+from harness.scoring.submissions import Scored, SubmittedLists, score_lists
 
 THREE = submitted(["a", "xx", "xb"], ["a", "a", "b"])
 """AP@2 is 1, 0 and 1/2."""

@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from harness.metrics import parse
-from harness.scoring.score import Scored
-from harness.scoring.submissions import Scorer, SubmissionError, lists_on_terms, score_lists
+from harness.scoring.submissions import Scored, Scorer, SubmissionError, lists_on_terms, score_lists
 from harness.scoring.terms import Terms
 
 METRICS = tuple(parse(text) for text in ("MAP@3", "NDCG@3", "Recall@2", "MRR"))

