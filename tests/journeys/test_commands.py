@@ -161,13 +161,6 @@ def test_a_closed_folder_is_a_message(harness: Cli, mode: int, line: str, words:
 THERE = ["--config", "there.toml", "--set", "data.path=there"]
 
 
-def test_a_fault_is_attributed_to_what_was_typed_too(harness: Cli) -> None:
-    words = "there.toml with --set split.n=-1: [split] n: found -1"
-    is_refused(harness("run", "there.toml", "--set", "split.n=-1"), words)
-    words = "or name another folder as [data] path or with --set data.path=…"
-    is_refused(harness("score", "lists.csv", "--config", "there.toml"), words)
-
-
 def test_a_hint_on_separators_works_as_it_stands(harness: Cli) -> None:
     Path("there/events.csv").write_text(EVENTS.replace(",", "\t"))
     status, _, err = harness("run", THERE)
@@ -235,19 +228,6 @@ def test_what_a_model_prints_is_kept_out_of_the_json(harness: Cli) -> None:
         status, out, err = harness(command, "--format", "json")
         assert (status, json.loads(out)["schema"]) == (0, 1)
         assert words in err
-
-
-def test_init_of_a_log(harness: Cli) -> None:
-    days = [(user, day) for day in range(1, 31) for user in range(12)]
-    text = "".join(f"u{user};i{(user + day) % 5};{day:02}.01.2020\n" for user, day in days)
-    small.write(Path(), {"logs/shop.csv": "who;what;when\n" + text})
-    init = "init", "logs/shop.csv", "--user-column", "who", "--item-column", "what"
-    tells(harness(init), 0, "%d.%m.%Y", "written to shop.toml", "run shop.toml")
-    shown = harness("run", "shop.toml", "--out", "run", "--set", "compare.resamples=100")
-    tells(shown, 0, "random × 10", "popular in the last week", "had before")
-    is_refused(harness(init), "shop.toml: already exists", "--force")
-    assert harness(init, "-o", "new/quiet.toml", "-q") == (0, "", "")
-    assert 'path = "../logs"' in Path("new/quiet.toml").read_text()
 
 
 # --quiet, --verbose and the log.

@@ -199,12 +199,6 @@ def test_lists_that_contradict_the_record_are_not_scored_again(folder: Path) -> 
         rescore(folder / "run", [parse("NDCG@2")])
 
 
-def test_a_file_that_is_read_is_never_written(folder: Path) -> None:
-    words = "log.csv", "an input of this command"
-    with refusal(HarnessError, words):
-        submit_run(folder / "run", "counted", folder / "log.csv")
-
-
 def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:
     small.write(tmp_path, {"lists.csv": "user,items\nann,nobody b\nbob,d\ncid,a\n"})
     run(small.config(tmp_path, MODELS[2])).write(tmp_path / "run")

@@ -98,14 +98,6 @@ def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
     assert columns == ["user", "model", "repeat", *(m for m in EXPECTED if m not in of_lists)]
 
 
-def test_metrics_of_all_lists_alone(tmp_path: Path) -> None:
-    """The lowest Gini stands first, and no user has a value."""
-    result = evaluate_models(tmp_path, ["Gini@2", "Coverage@2"], [POPULAR, SPREAD])
-    assert [model.name for model in result.models] == ["spread", "popular"]
-    assert result.per_user().shape == (2 * 3, 0)
-    assert "Gini@2" in repr(result)
-
-
 def test_diversity_needs_a_table_of_items(tmp_path: Path) -> None:
     with refusal(UsageError, "ILD needs a table of item attributes", "[data] items"):
         run(small.config(tmp_path, evaluation={"metrics": ["ILD@2"]}))

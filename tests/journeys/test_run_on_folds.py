@@ -12,7 +12,6 @@ from conftest import refusal
 from harness.comparison.compare import compare
 from harness.config import Config
 from harness.core.errors import DataError, HarnessError, UsageError
-from harness.core.table import fitted
 from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
 from harness.results.run import Run, read
@@ -151,30 +150,6 @@ def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path
     small.write(tmp_path, {"run/result.json": cut})
     with refusal(DataError, "result.json", "its parts have different models, metrics or folds"):
         read(tmp_path / "run")
-
-
-def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(done: Done) -> None:
-    whole, folds = done.result.sheets()
-    assert "in 2 of 3 folds" in whole.heading[1]
-    assert folds.heading[0].startswith("fold 1  7 users · 5 candidates · ")
-    assert folds.titles == ["model", "fold 1", "fold 2", "fold 3", "best is better in"]
-    narrow = [folds.titles[i] for i in fitted(folds, 40)]
-    assert (narrow[1], narrow[-1]) == ("fold 3", "best is better in")
-    row = next(row for row in folds.rows if row[0] == "popular")
-    assert row == ["popular", "0.0000", "0.3462", "0.5000", "2 of 3 folds"]
-    assert folds.rows[0][-1] == ""  # the best itself
-    assert folds.rows[-1][0] == "chance (exact)"
-
-
-def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
-    weeks: Run,
-) -> None:
-    _, folds = weeks.sheets()
-    assert folds.titles[-1] == "better in"
-    random, popular = (scores(weeks, "MAP@1", name) for name in ("random", "popular"))
-    better = sum(a > b for a, b in zip(random, popular, strict=True))
-    rows = {row[0]: row[-1] for row in folds.rows[:2]}
-    assert rows == {"random": f"{better} of 2 folds", "popular": ""}
 
 
 # What cannot be evaluated.

@@ -189,15 +189,6 @@ def test_a_model_of_which_every_trial_fails_ends_the_search(tmp_path: Path) -> N
         tune(config(tmp_path, MODEL | {"space": {"place": [4]}}, search="grid"))
 
 
-def test_another_model_changes_no_trial(tmp_path: Path) -> None:
-    other, rules = MODEL | {"name": "other", "params": {"place": 3}}, {"search": "random"}
-    (alone,) = tune(config(tmp_path, trials=4, **rules)).models
-    settings = config(tmp_path, other, MODEL, trials=4, **rules)
-    assert [made(model) for model in tune(settings).models][1] == made(alone)
-    named = tune(settings, models=["shelf"])
-    assert [bool(m.tuned) for m in named.config.models] == [False, True]
-
-
 FIXED = MODEL | {"name": "other", "space": {}}
 LISTED = {"name": "shelf", "lists": "plugged.py"}
 
