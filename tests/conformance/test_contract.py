@@ -11,6 +11,7 @@ from every_baseline import BASELINES
 from harness import testing
 from harness.core.errors import RecommenderError
 from harness.core.params import ParameterError
+from harness.models.sums import fits_in_parts
 from harness.models.topk import top_k
 
 CHECKS = testing.recommender_checks()
@@ -36,6 +37,13 @@ def test_baselines_that_weigh_by_values() -> None:
     assert {type(model).__name__ for model in VALUED} >= {
         *("Popular", "Trending", "ItemKNN", "UserKNN", "RP3beta", "EASE", "PureSVD", "NMF"),
         *("PopularBySegment", "ContentPopular", "ContentKNN", "UserProfile", "Ranker"),
+    }
+
+
+def test_baselines_that_learn_from_sums() -> None:
+    assert {type(model).__name__ for model in BASELINES.values() if fits_in_parts(model)} == {
+        *("RandomItems", "Popular", "PopularBySegment", "Trending", "ContentPopular"),
+        *("Repurchase", "RepurchaseGaps", "CoVisitation", "Fill", "Blend", "Filter"),
     }
 
 

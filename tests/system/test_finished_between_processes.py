@@ -132,23 +132,3 @@ def test_a_model_is_evaluated_anew_where_its_source_is_another(tmp_path: Path) -
         small.write(tmp_path, files)
         process = started(shop, ["-c", SAYS], path=str(tmp_path / "lib"))
         assert process.communicate()[0] == f"{reused}\n"
-
-
-EDITS = """
-import logging
-import helper
-from pathlib import Path
-Path(helper.__file__).write_text("x = 1")
-import harness
-logging.basicConfig(level=logging.INFO)
-harness.run("exam.toml")
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say when it started")
-def test_a_helper_that_a_script_imported_before_it_was_edited_is_unknown(tmp_path: Path) -> None:
-    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
-    files = {"mine.py": MINE, "helper.py": "", "named_later.py": "", "exam.toml": settings}
-    small.write(tmp_path, {"log.csv": small.MANY, **files})
-    output = started(tmp_path, ["-c", EDITS]).communicate()[1]
-    assert "again: mine (helper.py was changed or removed while it was in use)" in output
