@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import re
 import shlex
 from pathlib import Path
@@ -137,23 +136,6 @@ def test_a_mistake_is_a_message_and_status_2(harness: Cli, line: str, words: str
     before = sorted(path.name for path in Path().iterdir())
     is_refused(harness(*line.split()), words)
     assert sorted(path.name for path in Path().iterdir() if path.name != "__pycache__") == before
-
-
-@pytest.mark.parametrize(
-    ("mode", "line", "words"),
-    [
-        (0o000, "validate closed/a.csv", "SUB018"),
-        (0o000, "score log.csv --solution closed/a.csv", "Permission denied"),
-        (0o311, "score log.csv --solution closed/a.csv", "cannot be listed"),
-    ],
-)
-def test_a_closed_folder_is_a_message(harness: Cli, mode: int, line: str, words: str) -> None:
-    Path("closed").mkdir(mode)
-    if os.access("closed", os.R_OK):
-        pytest.skip("root enters every folder")
-    status, out, err = harness(*line.split())
-    assert status in (1, 2)
-    assert words in out + err
 
 
 # --set.
@@ -331,32 +313,6 @@ def test_no_name_steers_the_terminal(harness: Cli, format_: str) -> None:
         assert format_ != "csv" or not [cell for cell in out.split(",") if cell.startswith("=")]
     status, _, err = harness("explain", odd, "--user", "bob")
     assert (status, is_plain(err)) == (2, True)
-
-
-# Paths with signs that a config or a shell reads otherwise.
-
-
-def test_what_commands_write_reads_the_same_files(cli: Cli, here: Path) -> None:
-    """Each config that is written, and each command on it, reads the log that is there."""
-    folder = "./~/we$ird/#1 'a'"
-    config = small.toml(TUNED, data={"events": "a$$b.csv"})
-    small.write(here / folder, {"a$b.csv": small.TO_TUNE, "exam.toml": config})
-    run = f"{folder}/run"
-    written = {
-        f"{run}/config.toml": ["run", f"{folder}/exam.toml", "--out", run],
-        f"{folder}/beside.toml": ["tune", f"{folder}/exam.toml", "--out", f"{folder}/beside.toml"],
-        "tuned.toml": ["tune", f"{folder}/exam.toml", "--out", "tuned.toml"],
-        f"{folder}/parts/config.toml": ["split", f"{folder}/exam.toml", "--out", f"{folder}/parts"],
-        "new.toml": ["init", f"{folder}/a$b.csv", "--out", "new.toml"],
-    }
-    for config, typed in written.items():
-        tells(cli(typed), 0)
-        tells(cli("run", config, "--out", "again"), 0)
-    lists = f"{folder}/lists.csv"
-    tells(cli("submit", run, "--model", "popular", "--out", lists), 0)
-    tells(cli("score", lists, "--config", f"{run}/config.toml"), 0)
-    tells(cli("score", run), 0)
-    tells(cli("explain", run, "--model", "popular", "--user", "bob"), 0, "rank")
 
 
 # Files that swell.

@@ -142,15 +142,6 @@ def test_what_is_scored_again_says_that_the_source_has_changed(harness: Cli, her
     tells(harness("submit", "one", "--model", "popular", "--out", "own.csv"), 0, "own.csv")
 
 
-def test_a_run_of_a_folders_config_has_the_same_names(harness: Cli, here: Path) -> None:
-    refused = harness("compare", "one", "two", "--metric", "own:early@2")
-    is_refused(refused, "harness run one/config.toml --out one")
-    tells(harness("run", "one/config.toml", "--out", "one"), 0, "own:early@2 1.3333")
-    compared = harness("compare", "one", "two", "--metric", "own:early@2")
-    tells(compared, 0, "own:early@2")
-    assert str(here) not in compared[1]
-
-
 def test_functions_of_two_files_are_not_compared(harness: Cli, here: Path) -> None:
     rules = {"metrics": ["more/own.py:early@2"]}
     small.write(here, {"more/own.py": TEN_PLACES, "three.toml": small.toml(evaluation=rules)})
