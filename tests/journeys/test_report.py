@@ -248,19 +248,6 @@ def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path, no_charts: 
         assert fold in shown.texts["results"]
 
 
-def test_a_mean_of_0_and_models_without_a_class(copied: Path) -> None:
-    models = document(copied)["models"]
-    for model in models:
-        del model["use"], model["params"]
-    models[-1]["metrics"]["MAP@12"] |= {"mean": 0.0, "ci95": None}
-    worst = pl.when(pl.col("model") == models[-1]["name"]).then(0.0).otherwise("MAP@12")
-    table = copied / "per_user.parquet"
-    pl.read_parquet(table).with_columns(worst.alias("MAP@12")).write_parquet(table)
-    shown = changed(copied, models=models)
-    assert ["popular", ""] in shown.rows  # what it is made with
-    assert f"{models[-1]['name']}: 0.0000" in shown.hovers["chance"]  # 0 has no logarithm
-
-
 # What no name can do, and what a browser is told to load.
 
 
