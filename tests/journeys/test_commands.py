@@ -77,6 +77,7 @@ REFUSED = {
     "tune nope.toml": "nope.toml: no such file",
     "compare .": ".: not a run folder, but it has 1 run; name one, such as one, or rank all of",
     "check nowhere --at-least 0": "nowhere: not a run folder",
+    "check one": "no condition; add --at-least",
     "leaderboard nowhere": "nowhere: not a folder",
     "score lists.csv": "nothing to score against; add --config CONFIG or --solution",
     "explain lists.csv": "no user to explain; add --user ID, or --worst 3 or --best 3",

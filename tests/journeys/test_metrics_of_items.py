@@ -9,7 +9,6 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import small
 from conftest import Cli, exactly, is_refused, refusal, tells
@@ -82,20 +81,6 @@ def test_figures_of_a_run_by_hand(result: Run, name: str) -> None:
     (model,) = (model for model in result.models if model.name == name)
     for metric, expected in EXPECTED.items():
         assert model.metrics[metric].mean == exactly(expected[name]), metric
-
-
-def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
-    result: Run, tmp_path: Path
-) -> None:
-    result.write(tmp_path / "out")
-    written = json.loads((tmp_path / "out" / "result.json").read_text())
-    (figures,) = (m["metrics"] for m in written["models"] if m["name"] == "popular")
-    none = dict.fromkeys(["ci95", "sd_repeats", "ci95_t", "ci95_bootstrap"])
-    assert figures["Coverage@2"] == figures["Gini@2"] == {"mean": 1 / 2} | none
-    assert len(figures["Novelty@2"]["ci95_t"]) == 2
-    columns = pl.read_parquet(tmp_path / "out" / "per_user.parquet").columns
-    of_lists = {"Coverage@2", "Gini@2"}
-    assert columns == ["user", "model", "repeat", *(m for m in EXPECTED if m not in of_lists)]
 
 
 def test_diversity_needs_a_table_of_items(tmp_path: Path) -> None:

@@ -122,6 +122,8 @@ def test_the_written_config_runs_and_shows_its_record(
     """In another folder, too."""
     path = tmp_path / "deep" / "tuned.toml"
     done.write(path)
+    with refusal(UsageError, "tuned.toml: already exists"):
+        done.write(path)
     shelf = tomllib.loads(path.read_text())["models"][1]
     assert (shelf["params"], shelf["space"]) == ({"place": 2, "tag": "x"}, GRID)
     exam = {"metric": "MAP@1", "exam": done.evaluation.fingerprint, "seed": 42}
