@@ -44,9 +44,13 @@ def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> None
     small.write(tmp_path, files)
 
 
-def counted(folder: Path, use: str = "Counted", **params: Any) -> dict[str, Any]:
+def counted(folder: Path, **params: Any) -> dict[str, Any]:
     """Return a model that writes down each time that it learns."""
-    return {"name": "mine", "use": f"own:{use}", "params": {"file": str(folder / "fits"), **params}}
+    return {
+        "name": "mine",
+        "use": "own:Counted",
+        "params": {"file": str(folder / "fits"), **params},
+    }
 
 
 def config(

@@ -219,14 +219,14 @@ def test_empty_parts_say_so(copied: Path, no_charts: None) -> None:
         assert words in shown.texts[section]
 
 
-def test_a_file_that_is_gone_costs_its_part_alone(copied: Path) -> None:
+def test_a_file_that_is_gone_costs_its_part_alone(copied: Path, no_charts: None) -> None:
     gone = {"per_user.parquet": "users", "config.toml": "repeat", "environment.json": "repeat"}
     for name in gone:
         (copied / name).unlink()
     shown = Page(page(runs.read(copied)))
     for name, where in gone.items():
         assert re.search(rf"{name}\s+cannot\s+be\s+read|has no {name}", shown.texts[where])
-    assert shown.hovers["chance"]
+    assert shown.row("repurchase")[2] == "best"
 
 
 SPLIT = {"strategy": "time", "valid_days": 1, "folds": 2}

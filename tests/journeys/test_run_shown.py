@@ -29,8 +29,8 @@ def made(folder: Path, *models: dict[str, Any], **evaluation: object) -> Run:
     return run(small.config(folder, models=models, evaluation=evaluation))
 
 
-def printed(result: Run, verbose: bool = False) -> str:
-    return tables.plain(result.sheets(verbose)[0])
+def printed(result: Run) -> str:
+    return tables.plain(result.sheets()[0])
 
 
 def as_csv(result: Run) -> list[dict[str, str]]:

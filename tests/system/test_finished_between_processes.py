@@ -20,12 +20,12 @@ def kept(at_once: None) -> Path:
     return cache.folder() / "models"
 
 
-def started(folder: Path, arguments: list[str], path: str = ".") -> subprocess.Popen[str]:
-    """Start Python in a folder, which looks in `path` first."""
+def started(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
+    """Start Python in a folder."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([path, *sys.path])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

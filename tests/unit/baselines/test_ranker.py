@@ -29,7 +29,7 @@ CROWD = [*(f"u{i:02}" for i in range(60)), "new"]
 """The even ones like foods."""
 
 
-def crowd(candidates: str = "qrst", users: Table | None = None) -> Train:
+def crowd(candidates: str = "qrst") -> Train:
     """Return a shop of 60 users who had half of the old and of the new items of their taste.
 
     The items i … p are new within the last week.
@@ -41,7 +41,7 @@ def crowd(candidates: str = "qrst", users: Table | None = None) -> Train:
         for place, name in enumerate("abcdefghijklmnop")
         if place % 2 == number % 2 and draw.random() < 0.5
     ]
-    return shop(rows, candidates, ITEMS, users, everyone=CROWD)
+    return shop(rows, candidates, ITEMS, everyone=CROWD)
 
 
 def test_it_learns_that_taste_decides() -> None:
