@@ -1,8 +1,9 @@
 """Killed commands: ``make fuzz`` kills as many as FUZZ_KILLS says, and looks at what they leave.
 
-Eight commands that write are killed at random: before any step at which they make, rename or
-remove a file. What has its final name then is the new output or the older one, each whole; the
-same command, run again, gives what it gives undisturbed and leaves nothing beside it.
+Eight commands that write are killed at random: at any moment of their usual time, or at any step
+at which they make, rename or remove a file. What has its final name then is the new output or the
+older one, each whole; the same command, run again, gives what it gives undisturbed and leaves
+nothing beside it.
 """
 
 import gzip
@@ -14,7 +15,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +27,8 @@ import tomli_w
 
 KILLS = int(os.environ.get("FUZZ_KILLS", "200"))
 ROOT = Path(__file__).parents[3]
+SIGNALS = [signal.SIGKILL] * 4 + [signal.SIGTERM, signal.SIGINT]
+INTERRUPTED = 130
 
 LINES = {
     "run": "run {}.toml --out work/out/run",
@@ -38,10 +43,11 @@ LINES = {
 """What writes; ``{}`` is the older or the newer of two inputs."""
 
 STEPS = """
-import atexit, os, signal, sys
+import atexit, os, sys
 from harness.cli import main
 
-last, done = int(sys.argv.pop(1)), 0
+last, number = int(sys.argv.pop(1)), int(sys.argv.pop(1))
+done = 0
 
 def step(event, given):
     global done
@@ -49,13 +55,14 @@ def step(event, given):
     if writes or event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"):
         done += 1
         if done == last:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), number)
 
 sys.addaudithook(step)
 atexit.register(lambda: print(f"steps {done}", file=sys.stderr))
 main()
 """
-"""The command, killed by itself just before one of the steps at which it changes files."""
+"""The command, killed by itself just before a step at which it changes files."""
+
 
 LARGE = """
 import sys
@@ -66,6 +73,8 @@ memory.needed = lambda layout: sys.maxsize
 buckets.PART_ROWS, buckets.bucket_count = 200, lambda events: 3
 """
 """What makes the log of `buckets` larger than memory, and its parts small."""
+
+COMMAND = "from harness.cli import main; main()"
 
 
 def config(seed: int) -> str:
@@ -83,8 +92,9 @@ def config(seed: int) -> str:
 
 @dataclass(frozen=True)
 class Usual:
-    """A command undisturbed: at how many steps it changes files, and what it writes."""
+    """A command undisturbed: how long it takes, and what it writes."""
 
+    seconds: float
     steps: int
     contents: dict[str, object]
 
@@ -113,29 +123,30 @@ class Place:
         else:
             shutil.copytree(older, self.out)
 
-    def type(self, name: str, which: str, step: int = 0) -> "subprocess.CompletedProcess[str]":
-        """Run a command, which is killed before a step, counted from 1."""
+    def start(self, name: str, which: str, steps: Sequence[int] = ()) -> subprocess.Popen[str]:
         line = LINES[name].format(which, users=150 if which == "old" else 200).split()
+        code = (LARGE if name == "buckets" else "") + (STEPS if steps else COMMAND)
         places = {
             "HARNESS_CACHE_DIR": str(self.work / "cache"),
             "HARNESS_CACHE_SETTLE": "0",
             "TMPDIR": str(self.work / "tmp"),
             "PYTHONPATH": str(ROOT),
         }
-        return subprocess.run(
-            [sys.executable, "-c", (LARGE if name == "buckets" else "") + STEPS, str(step), *line],
+        return subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, steps), *line],
             cwd=self.folder,
             env=os.environ | places,
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=120,
+            start_new_session=True,
         )
 
-    def finish(self, name: str, which: str) -> int:
-        """Run a command to its end; return its steps."""
-        done = self.type(name, which)
-        assert done.returncode == 0, done.stderr
-        return int(done.stderr.split()[-1])
+    def finish(self, name: str, which: str, steps: Sequence[int] = ()) -> str:
+        with self.start(name, which, steps) as child:
+            _, output = child.communicate(timeout=120)
+        assert child.returncode == 0, output
+        return output
 
 
 @pytest.fixture(scope="session")
@@ -164,7 +175,10 @@ def usual(place: Place) -> dict[str, Usual]:
         place.finish(name, "old")  # so that all is imported
         shutil.copytree(place.out, place.folder / f"older-{name}")
         place.clear(place.folder / f"older-{name}")
-        by_command[name] = Usual(place.finish(name, "new"), contents(place.out))
+        began = time.perf_counter()
+        output = place.finish(name, "new", [0, 0])
+        seconds = time.perf_counter() - began
+        by_command[name] = Usual(seconds, int(output.split()[-1]), contents(place.out))
         assert by_command[name].contents != contents(place.folder / f"older-{name}"), name
     return by_command
 
@@ -205,6 +219,19 @@ def halves(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob("*") if HALF.search(path.name)]
 
 
+def kill(place: Place, name: str, usual: Usual, chance: random.Random) -> tuple[int, int, str]:
+    """Start a command and kill it; return the signal, the exit status, and what it said."""
+    number = chance.choice(SIGNALS)
+    steps = () if chance.random() < 0.5 else (chance.randint(1, usual.steps), int(number))
+    with place.start(name, "new", steps) as child:
+        if not steps:
+            time.sleep(chance.uniform(0, usual.seconds))
+            child.send_signal(number)
+        _, output = child.communicate(timeout=120)
+    check_ended(child.pid)
+    return number, child.returncode, output
+
+
 def check_cache(folder: Path) -> None:
     """Every entry is whole, as its own sums say."""
     parts = ("models", "trials")  # each of what they hold is an entry
@@ -221,6 +248,16 @@ def check_cache(folder: Path) -> None:
             assert zlib.crc32((entry / name).read_bytes()) == total, f"{entry.name}/{name}"
 
 
+def check_ended(group: int) -> None:
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"a process of group {group} goes on")
+
+
 @pytest.mark.parametrize("number", range(KILLS))
 def test_a_killed_command_leaves_whole_outputs(
     number: int, place: Place, usual: dict[str, Usual]
@@ -230,16 +267,17 @@ def test_a_killed_command_leaves_whole_outputs(
     older = chance.choice([None, place.folder / f"older-{name}"])
     place.clear(older)
     before = contents(place.out)
-    step = chance.randint(1, usual[name].steps)
-    status = place.type(name, "new", step).returncode
-    print(f"{name}, killed before step {step}, over {older}: {status}")
-    assert status in (0, -signal.SIGKILL)  # 0: there were fewer steps
+    wish, status, printed = kill(place, name, usual[name], chance)
+    print(f"{name}, {signal.Signals(wish).name}, over {older}: {status}\n{printed}")
     outputs = contents(place.out)
     for output, held in outputs.items():  # each is one of two
         assert output in usual[name].contents, f"{output} is none of its outputs"
         assert held in (usual[name].contents[output], before.get(output)), f"{output} is not whole"
     lost = before.keys() - outputs.keys()
     assert not lost or any(half.endswith(".old") for half in halves(place.out)), lost
+    if wish != signal.SIGKILL:
+        assert not re.search(r"Traceback.*\bmain\(\)", printed, re.DOTALL)
+        assert status in (0, INTERRUPTED, -wish, -signal.SIGINT)  # before, or after, all of ours
     place.finish(name, "new")
     assert contents(place.out) == usual[name].contents
     assert halves(place.work) == []
