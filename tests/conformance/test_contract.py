@@ -10,7 +10,7 @@ from every_baseline import BASELINES
 
 from harness import testing
 from harness.core.errors import RecommenderError
-from harness.core.params import ParameterError
+from harness.models.sums import fits_in_parts
 from harness.models.topk import top_k
 
 CHECKS = testing.recommender_checks()
@@ -22,20 +22,10 @@ def test_baselines_keep_the_contract(model: Any) -> None:
     assert not any(name.endswith("_") for name in vars(model)), "copies are fitted, not the model"
 
 
-VALUED = [model for model in BASELINES.values() if hasattr(model, "values")]
-
-
-@pytest.mark.parametrize("model", VALUED, ids=lambda model: type(model).__name__)
-def test_a_baseline_that_weighs_by_values_needs_them(model: Any) -> None:
-    for values, message in ((True, "values = true weighs events"), ("yes", "values is 'yes'")):
-        with pytest.raises(ParameterError, match=message):
-            type(model)(**{**vars(model), "values": values}).fit(testing.example_train())
-
-
-def test_baselines_that_weigh_by_values() -> None:
-    assert {type(model).__name__ for model in VALUED} >= {
-        *("Popular", "Trending", "ItemKNN", "UserKNN", "RP3beta", "EASE", "PureSVD", "NMF"),
-        *("PopularBySegment", "ContentPopular", "ContentKNN", "UserProfile", "Ranker"),
+def test_baselines_that_learn_from_sums() -> None:
+    assert {type(model).__name__ for model in BASELINES.values() if fits_in_parts(model)} == {
+        *("RandomItems", "Popular", "PopularBySegment", "Trending", "ContentPopular"),
+        *("Repurchase", "RepurchaseGaps", "CoVisitation", "Fill", "Blend", "Filter"),
     }
 
 

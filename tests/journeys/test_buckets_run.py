@@ -7,21 +7,14 @@ from typing import Any
 import pytest
 import small
 from conftest import refusal
-from small import LATEST_FIRST, POPULAR, timeless
+from small import timeless
 
-from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
+from harness.core.errors import UsageError
 from harness.evaluation import memory
 from harness.evaluation.run import run
 
 FILE = {"name": "mine", "lists": "mine.csv"}
 LISTS = "user,items\n" + "".join(f"user{n},{'z d' if n == 9 else 'b a'}\n" for n in range(40))
-
-
-@pytest.fixture
-def large() -> Any:
-    """A log that seems larger than memory, in three buckets."""
-    with small.in_buckets(3):
-        yield
 
 
 def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptureFixture) -> None:
@@ -47,40 +40,6 @@ def test_a_run_in_buckets(tmp_path: Path, at_once: None, caplog: pytest.LogCaptu
     assert [model.name for model in again.models if not model.reused] == ["mine"]
     for other in (again, whole):
         assert timeless(other.to_dict(), "reused") == timeless(result.to_dict(), "reused")
-
-
-# What cannot be evaluated in buckets.
-
-NO_ITEMS = {"data": {"items": "things.csv"}, "evaluation": {"candidates": "catalogue"}}
-
-
-def test_an_empty_set_is_told_with_all_users(tmp_path: Path, large: None) -> None:
-    small.write(tmp_path, {"things.csv": "item,name\n"})
-    with refusal(EmptyEvaluationSetError, "there are no candidates", "\n", "3  seen in train"):
-        run(small.config(tmp_path, **NO_ITEMS))
-    split = {"strategy": "time", "valid_days": 100}
-    with refusal(DataError, "the split leaves no train event of 8", "change [split]"):
-        run(small.config(tmp_path, split=split))
-
-
-LATEST = {"name": "latest", "use": "latest:LatestFirst"}
-BLEND = {"name": "both", "use": "baselines.blend:Blend", "of": ["latest", "popular"]}
-FILL = {"name": "fill", "use": "baselines.fill:Fill", "of": ["mine", "popular"]}
-
-
-def test_models_that_need_all_events_are_refused_before_any_is_read(
-    tmp_path: Path, large: None
-) -> None:
-    """A file of lists that is part of an ensemble, too."""
-    small.write(tmp_path, {"latest.py": LATEST_FIRST, "mine.csv": LISTS})
-    settings = small.config(tmp_path, POPULAR, LATEST, BLEND, FILE, FILL, log="no log")
-    with pytest.raises(UsageError) as error:
-        run(settings, memory="4GB")
-    assert str(error.value) == (
-        "all events need about 1,000,000 GB of memory; --memory allows 4 GB, and 3 models learn "
-        "from all events at once: latest, both, fill; allow more memory (--memory, in Python "
-        "memory=), remove these models, or use models that learn by sums"
-    )
 
 
 def test_a_log_that_needs_more_than_is_free_runs_in_buckets_by_itself(

@@ -24,8 +24,7 @@ WIDE = "人気ランキング先週分と協調フィルタリングを混ぜた
 NAMES = [f"{LONG}A", WIDE, f"{LONG}B", "a|b: repurchase | trending", f"{LONG}longer"]
 NAMES += [MIDDLE.format(k) for k in (10, 100, 500)]
 NAMES += [f"ALS with {factors} factors" for factors in (8, 16, 32, 64)]
-NAMES += ["popular", f"{LONG}C", "the same weights for all days"]
-COUNTS = 3, 12, 15
+COUNTS = 3, 12
 
 
 def toml(*names: str, **sections: object) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
 import pytest
 import small
 from small import POPULAR, RANDOM, timeless
@@ -12,10 +11,8 @@ from small import POPULAR, RANDOM, timeless
 from harness.config import Config
 from harness.core.errors import RecommenderError
 from harness.evaluation.fold import Failures
-from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
-from harness.report.page import page
-from harness.results.run import Run, read
+from harness.results.run import Run
 
 FAILING = """
 from baselines.popular import Popular
@@ -145,15 +142,6 @@ def test_it_is_told_wherever_a_run_is_shown(done: Done) -> None:
     assert str(records["Fit"]["error"]).startswith(why)
     assert records["Fit"].keys() == records["popular"].keys()
     assert sorted(done.result.to_pandas().index) == ["popular", "random"]
-
-
-def test_a_folder_is_read_with_what_failed(done: Done, no_charts: None) -> None:
-    written = read(done.folder / "run")
-    assert written.record.failed == done.result.failed
-    assert {model.name for model in rescore(done.folder / "run").models} == {"popular", "random"}
-    scores = pl.read_parquet(done.folder / "run/per_user.parquet")
-    assert scores["model"].n_unique() == 2
-    assert "failed: model &#34;Fit&#34; raised in fit: ZeroDivisionError" in page(written)
 
 
 def test_a_model_that_fails_in_one_fold_is_in_no_mean(tmp_path: Path) -> None:

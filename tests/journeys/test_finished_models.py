@@ -28,11 +28,6 @@ class Counted(Popular):
             handle.write("fit ")
         yield from super().fit_steps(train)
 
-class Late(Counted):
-    def fit_steps(self, train):
-        import counting_late
-        yield from super().fit_steps(train)
-
 class Raises(Popular):
     def fit_steps(self, train):
         raise ValueError("no")
@@ -45,13 +40,17 @@ FOLDS = {"strategy": "time", "valid_days": 2}
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    files = {"own.py": COUNTED, "counting_late.py": "", "log.csv": small.MANY, "fits": ""}
+    files = {"own.py": COUNTED, "log.csv": small.MANY, "fits": ""}
     small.write(tmp_path, files)
 
 
-def counted(folder: Path, use: str = "Counted", **params: Any) -> dict[str, Any]:
+def counted(folder: Path, **params: Any) -> dict[str, Any]:
     """Return a model that writes down each time that it learns."""
-    return {"name": "mine", "use": f"own:{use}", "params": {"file": str(folder / "fits"), **params}}
+    return {
+        "name": "mine",
+        "use": "own:Counted",
+        "params": {"file": str(folder / "fits"), **params},
+    }
 
 
 def config(
@@ -90,20 +89,6 @@ def test_a_finished_model_is_not_asked_again_and_one_that_failed_is(tmp_path: Pa
     )
     assert ", from an earlier run; --fresh" in line
     assert (reused(run(settings, fresh=True)), fits(tmp_path)) == ([], 2)
-
-
-def test_changed_source_is_asked_anew_and_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Of what was imported when the model learnt, too."""
-    caplog.set_level("INFO", "harness")
-    file = "counting_late.py"
-    settings = config(tmp_path, counted(tmp_path, "Late"), RANDOM)
-    assert [reused(run(settings)) for _ in range(2)] == [[], ["mine", "random"]]
-    (tmp_path / file).write_text((tmp_path / file).read_text() + "# a comment\n")
-    result = run(settings)
-    assert (reused(result), fits(tmp_path)) == (["random"], 2)
-    assert f"mine is evaluated again: {file} has changed" in caplog.messages
 
 
 def test_a_model_follows_from_its_base_models(tmp_path: Path) -> None:

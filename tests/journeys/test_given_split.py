@@ -10,7 +10,7 @@ from conftest import refusal
 from harness.config import Config, parse
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.evaluation.run import run
-from harness.hosting.split import FoldedSplit, split
+from harness.hosting.split import split
 from harness.report.page import page
 from harness.results.run import Run, read
 
@@ -85,19 +85,6 @@ def test_a_file_that_is_not_there_is_told_first(tmp_path: Path) -> None:
         for command in (run, lambda config: split(config, tmp_path / "out")):
             with refusal(DataError, message):
                 command(settings)
-
-
-def test_a_split_of_folds_has_the_notes_of_a_run(tmp_path: Path) -> None:
-    """Ann's b is true in both folds, and bob's a is in the first's train."""
-    files = {"one_test": "user,item\nbob,a\nann,b\n", "two_test": "user,item\nbob,b\nann,b\n"}
-    settings = given(tmp_path, **files)
-    done, result = split(settings, tmp_path / "out", public_share=0.5), run(settings)
-    assert isinstance(done, FoldedSplit)
-    assert done.notes == result.notes[: len(done.notes)]
-    overlap, in_train = done.notes[:2]
-    assert overlap == "folds 1 and 2 overlap: 1 of the 2 true items of fold 1 is true in both"
-    words = "1 of 2 validation events is a training event too (the same user"
-    assert in_train.startswith(words)
 
 
 def test_folds_that_overlap_are_told_and_only_the_mean_of_chance_is_known(tmp_path: Path) -> None:

@@ -105,24 +105,6 @@ def test_what_needs_a_model_to_learn_is_refused_with_the_config_that_does_it(
     assert cli(command)[0] == 0
 
 
-def test_the_lists_of_a_run_have_its_evaluation_set(made: Path) -> None:
-    source = made / "run"
-    evaluation = json.loads((source / "result.json").read_text())["evaluation"]
-    submitted = small.lists_of(source, "counted")
-    assert submitted.solution.fingerprint == evaluation["fingerprint"]
-    assert [str(m) for m in submitted.solution.metrics] == METRICS
-    assert (submitted.solution.k, dict(submitted.left_out)) == (2, {})
-    asked = (parse("Coverage@2"),)
-    again = small.lists_of(source, "counted", metrics=asked)
-    assert again.solution.metrics == asked
-    first, second = (small.lists_of(source, "random", repeat) for repeat in (0, 1))
-    explained = explain_run(read(source), ["random"], ["ann"], repeat=1)
-    assert explained.paper == f'model "random" of {source}, repeat 1'
-    beside = explain_run(read(source), ["counted", "random"], ["ann"], repeat=1)
-    assert (beside.paper, beside.against) == (f'model "counted" of {source}', explained.paper)
-    assert first.lists.tolist() != second.lists.tolist()
-
-
 def test_changed_training_changes_no_lists_that_were_written(folder: Path) -> None:
     """The evaluation set is the same, but a is now the most popular."""
     before = small.lists_of(folder / "run", "counted").lists
@@ -197,12 +179,6 @@ def test_lists_that_contradict_the_record_are_not_scored_again(folder: Path) -> 
     other_lists(folder)
     with refusal(UsageError, OTHER, "(MAP@2 differs)"):
         rescore(folder / "run", [parse("NDCG@2")])
-
-
-def test_a_file_that_is_read_is_never_written(folder: Path) -> None:
-    words = "log.csv", "an input of this command"
-    with refusal(HarnessError, words):
-        submit_run(folder / "run", "counted", folder / "log.csv")
 
 
 def test_an_item_that_nobody_knows_has_no_id(tmp_path: Path) -> None:

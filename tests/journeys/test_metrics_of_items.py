@@ -9,7 +9,6 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import small
 from conftest import Cli, exactly, is_refused, refusal, tells
@@ -84,28 +83,6 @@ def test_figures_of_a_run_by_hand(result: Run, name: str) -> None:
         assert model.metrics[metric].mean == exactly(expected[name]), metric
 
 
-def test_metrics_of_all_lists_have_no_interval_and_no_value_of_a_user(
-    result: Run, tmp_path: Path
-) -> None:
-    result.write(tmp_path / "out")
-    written = json.loads((tmp_path / "out" / "result.json").read_text())
-    (figures,) = (m["metrics"] for m in written["models"] if m["name"] == "popular")
-    none = dict.fromkeys(["ci95", "sd_repeats", "ci95_t", "ci95_bootstrap"])
-    assert figures["Coverage@2"] == figures["Gini@2"] == {"mean": 1 / 2} | none
-    assert len(figures["Novelty@2"]["ci95_t"]) == 2
-    columns = pl.read_parquet(tmp_path / "out" / "per_user.parquet").columns
-    of_lists = {"Coverage@2", "Gini@2"}
-    assert columns == ["user", "model", "repeat", *(m for m in EXPECTED if m not in of_lists)]
-
-
-def test_metrics_of_all_lists_alone(tmp_path: Path) -> None:
-    """The lowest Gini stands first, and no user has a value."""
-    result = evaluate_models(tmp_path, ["Gini@2", "Coverage@2"], [POPULAR, SPREAD])
-    assert [model.name for model in result.models] == ["spread", "popular"]
-    assert result.per_user().shape == (2 * 3, 0)
-    assert "Gini@2" in repr(result)
-
-
 def test_diversity_needs_a_table_of_items(tmp_path: Path) -> None:
     with refusal(UsageError, "ILD needs a table of item attributes", "[data] items"):
         run(small.config(tmp_path, evaluation={"metrics": ["ILD@2"]}))
@@ -148,15 +125,6 @@ def test_what_is_scored_again_says_that_the_source_has_changed(harness: Cli, her
         (user,) = json.loads(out)["users"]
         assert user["metrics"]["own:early@2"] == 2
     tells(harness("submit", "one", "--model", "popular", "--out", "own.csv"), 0, "own.csv")
-
-
-def test_a_run_of_a_folders_config_has_the_same_names(harness: Cli, here: Path) -> None:
-    refused = harness("compare", "one", "two", "--metric", "own:early@2")
-    is_refused(refused, "harness run one/config.toml --out one")
-    tells(harness("run", "one/config.toml", "--out", "one"), 0, "own:early@2 1.3333")
-    compared = harness("compare", "one", "two", "--metric", "own:early@2")
-    tells(compared, 0, "own:early@2")
-    assert str(here) not in compared[1]
 
 
 def test_functions_of_two_files_are_not_compared(harness: Cli, here: Path) -> None:

@@ -54,11 +54,7 @@ def test_a_user_is_explained(cli: Cli, name: str) -> None:
     tells(cli("explain", "run", "--model", "popular", "--user", "user1"), 0, "AP@2 = 0.5000")
 
 
-def test_the_report_shows_the_means(
-    cli: Cli, name: str, here: Path, request: pytest.FixtureRequest
-) -> None:
-    if name not in ("plain", "folds"):  # which have every chart that the others have
-        request.getfixturevalue("no_charts")
+def test_the_report_shows_the_means(cli: Cli, name: str, here: Path, no_charts: None) -> None:
     tells(cli("report", "run", "--users", "9"), 0)
     page = (here / "run" / "report.html").read_text(encoding="utf-8")
     assert all(mean in page for mean in MEANS[name])

@@ -192,18 +192,6 @@ def test_bars_count_every_user(demo_run: Path) -> None:
     assert "over folds" not in shown.texts["users"]
 
 
-def test_what_each_model_is_made_with(tmp_path: Path, no_charts: None) -> None:
-    small.write(tmp_path, {"one.csv": "user,item\nann,b\n"})
-    week = POPULAR | {"params": {"window_days": 7, "values": False}}
-    both = {"name": "both", "use": "baselines.blend:Blend", "of": ["popular", "file"]}
-    shown = page_of_models(tmp_path, week, {"name": "file", "lists": "one.csv"}, both)
-    made = {row[0]: row[1] for row in shown.rows if len(row) == 2}
-    popular = r"baselines.popular:Popular\(window_days = 7, .+ values = false\)"
-    assert re.fullmatch(popular, made["popular"])
-    assert made["file"] == f"lists of {tmp_path / 'one.csv'}"
-    assert re.fullmatch(r"baselines.blend:Blend\(.+\), made of popular and file", made["both"])
-
-
 # What is not there.
 
 
@@ -231,19 +219,14 @@ def test_empty_parts_say_so(copied: Path, no_charts: None) -> None:
         assert words in shown.texts[section]
 
 
-def test_a_chart_that_cannot_be_drawn_says_why(copied: Path, no_charts: None) -> None:
-    comparison = document(copied)["comparison"] | {"baseline": "nobody", "correction": "own"}
-    assert 'no model "nobody"' in changed(copied, comparison=comparison).texts["differences"]
-
-
-def test_a_file_that_is_gone_costs_its_part_alone(copied: Path) -> None:
+def test_a_file_that_is_gone_costs_its_part_alone(copied: Path, no_charts: None) -> None:
     gone = {"per_user.parquet": "users", "config.toml": "repeat", "environment.json": "repeat"}
     for name in gone:
         (copied / name).unlink()
     shown = Page(page(runs.read(copied)))
     for name, where in gone.items():
         assert re.search(rf"{name}\s+cannot\s+be\s+read|has no {name}", shown.texts[where])
-    assert shown.hovers["chance"]
+    assert shown.row("repurchase")[2] == "best"
 
 
 SPLIT = {"strategy": "time", "valid_days": 1, "folds": 2}
@@ -263,27 +246,6 @@ def test_folds_have_columns_and_a_table_of_their_own(tmp_path: Path, no_charts: 
     assert "result.json has the groups of each" in shown.texts["slices"]
     for fold in ("fold 1: 2 users", "fold 2: 2 users", "1 day from 2020-01-08", "2020-01-09"):
         assert fold in shown.texts["results"]
-
-
-def test_a_user_of_several_folds_has_one_value(tmp_path: Path) -> None:
-    """Of ann, bob and cid, two in each fold, ann alone has a hit: 1 · 3 / (2 · 2), two have 0."""
-    shown = page_of_models(tmp_path, POPULAR, log=small.TWO_WEEKS, **TWO_FOLDS)
-    assert "popular: 67 % of users at 0" in shown.hovers["users"]
-    assert "popular: 33 % of users at 0.75" in shown.hovers["users"]
-    assert "the sum over folds" in shown.texts["users"]
-
-
-def test_a_mean_of_0_and_models_without_a_class(copied: Path) -> None:
-    models = document(copied)["models"]
-    for model in models:
-        del model["use"], model["params"]
-    models[-1]["metrics"]["MAP@12"] |= {"mean": 0.0, "ci95": None}
-    worst = pl.when(pl.col("model") == models[-1]["name"]).then(0.0).otherwise("MAP@12")
-    table = copied / "per_user.parquet"
-    pl.read_parquet(table).with_columns(worst.alias("MAP@12")).write_parquet(table)
-    shown = changed(copied, models=models)
-    assert ["popular", ""] in shown.rows  # what it is made with
-    assert f"{models[-1]['name']}: 0.0000" in shown.hovers["chance"]  # 0 has no logarithm
 
 
 # What no name can do, and what a browser is told to load.

@@ -12,7 +12,6 @@ from conftest import refusal
 from harness.comparison.compare import compare
 from harness.config import Config
 from harness.core.errors import DataError, HarnessError, UsageError
-from harness.core.table import fitted
 from harness.evaluation.rescore import rescore
 from harness.evaluation.run import run
 from harness.results.run import Run, read
@@ -76,20 +75,6 @@ def test_the_folder_holds_every_fold(done: Done) -> None:
             assert getattr(fold, table)().equals(getattr(evaluated, table)())
 
 
-def test_readers_of_the_folder_find_what_the_run_found(done: Done) -> None:
-    compared = compare(done.folder)
-    assert compared.comparison == done.result.comparison
-    for row, pair in zip(compared.records(), compared.comparison.pairs, strict=True):
-        assert pair.better_folds is not None
-        assert (row["better_folds"], row["folds"]) == (pair.better_folds[0], 3)
-    assert compared.models[0].metrics["MAP@2"] == done.result.models[0].metrics["MAP@2"]
-    again, first = (
-        small.timeless(result.to_dict(), "bridge", "notes")  # leaderboards know of no others
-        for result in (rescore(done.folder), done.result)
-    )
-    assert again == first
-
-
 def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
     log = small.MANY.replace("user1,b,2020-01-03", "user1,e,2020-01-03")
     logs = {"one": (small.MANY, 3), "other": (log, 3), "two": (log, 2)}
@@ -151,30 +136,6 @@ def test_lists_or_a_record_of_other_folds_are_refused(done: Done, tmp_path: Path
     small.write(tmp_path, {"run/result.json": cut})
     with refusal(DataError, "result.json", "its parts have different models, metrics or folds"):
         read(tmp_path / "run")
-
-
-def test_the_table_shows_each_fold_and_in_how_many_the_best_is_better(done: Done) -> None:
-    whole, folds = done.result.sheets()
-    assert "in 2 of 3 folds" in whole.heading[1]
-    assert folds.heading[0].startswith("fold 1  7 users · 5 candidates · ")
-    assert folds.titles == ["model", "fold 1", "fold 2", "fold 3", "best is better in"]
-    narrow = [folds.titles[i] for i in fitted(folds, 40)]
-    assert (narrow[1], narrow[-1]) == ("fold 3", "best is better in")
-    row = next(row for row in folds.rows if row[0] == "popular")
-    assert row == ["popular", "0.0000", "0.3462", "0.5000", "2 of 3 folds"]
-    assert folds.rows[0][-1] == ""  # the best itself
-    assert folds.rows[-1][0] == "chance (exact)"
-
-
-def test_against_a_baseline_the_folds_are_those_in_which_a_model_beats_it(
-    weeks: Run,
-) -> None:
-    _, folds = weeks.sheets()
-    assert folds.titles[-1] == "better in"
-    random, popular = (scores(weeks, "MAP@1", name) for name in ("random", "popular"))
-    better = sum(a > b for a, b in zip(random, popular, strict=True))
-    rows = {row[0]: row[-1] for row in folds.rows[:2]}
-    assert rows == {"random": f"{better} of 2 folds", "popular": ""}
 
 
 # What cannot be evaluated.

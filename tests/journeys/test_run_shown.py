@@ -29,8 +29,8 @@ def made(folder: Path, *models: dict[str, Any], **evaluation: object) -> Run:
     return run(small.config(folder, models=models, evaluation=evaluation))
 
 
-def printed(result: Run, verbose: bool = False) -> str:
-    return tables.plain(result.sheets(verbose)[0])
+def printed(result: Run) -> str:
+    return tables.plain(result.sheets()[0])
 
 
 def as_csv(result: Run) -> list[dict[str, str]]:
@@ -51,30 +51,6 @@ def line(table: str, start: str) -> list[str]:
     """Return the cells of the line that starts so; two spaces or more stand between cells."""
     (row_shown,) = (row for row in table.splitlines() if row.startswith(start))
     return re.split(r"\s{2,}", row_shown)
-
-
-def test_figures_by_hand(result: Run) -> None:
-    """The interval is as wide as values can be; chance is 3/8."""
-    titles = ["model", "MAP@2", "95 % interval", "lift", "against the best", "Recall@2", "NDCG@2"]
-    assert line(printed(result), "model") == titles
-    figures = ["popular", "0.5000", "0.0000 … 1.0000", "1.3", "no better than chance", "0.6667"]
-    assert line(printed(changed(result)), "popular")[:-1] == figures
-    assert line(printed(result), "chance")[:4] == ["chance (exact)", "0.3750", "1.0", "0.5000"]
-    table = printed(result, verbose=True)
-    assert line(table, "model")[-1] == "time"
-    assert re.fullmatch(r"\d+\.\d s", line(table, "popular")[-1])
-
-
-def test_notes_stand_above_and_the_evaluation_set_below(result: Run) -> None:
-    alone = noted(changed(result), notes=("7 rows left out",))
-    note, blank = printed(alone).splitlines()[3:5]
-    assert (note, blank) == ("note  7 rows left out", "")
-    assert printed(alone).splitlines()[-1] == (
-        f"3 users · 4 candidates · k = 2 · {result.evaluation.fingerprint[:6]} · table · "
-        "1 day from 2020-01-08"
-    )
-    users = "users  3 active in the window → 3 seen in train → 3 with a candidate hit"
-    assert users in printed(alone, verbose=True).splitlines()
 
 
 def test_the_verdict_in_words(result: Run) -> None:

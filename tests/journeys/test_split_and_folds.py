@@ -20,26 +20,7 @@ FILES = {
     "lists.csv": "user,items\nann,b a\nbob,b a\ncid,a b\n",
 }
 RUNS = {"run": "folds.toml"}
-SCORED = ["--solution", "out/solution.csv", "--sample", "out/sample_submission.csv"]
 SPLIT = ("split", "shop.toml", "--out", "out")
-
-
-def test_what_it_says(harness: Cli, here: Path) -> None:
-    status, out, err = harness(SPLIT)
-    assert (status, err) == (0, "")
-    files, summary = out.split("\n\n")
-    sizes = {path.name: path.stat().st_size for path in (here / "out").iterdir()}
-    assert sorted(files.splitlines()) == [
-        f"out/{name}  {sizes[name]:,} bytes" for name in sorted(sizes)
-    ]
-    record = json.loads((here / "out" / "split.json").read_text())
-    first, last = summary.splitlines()
-    assert first == (
-        f"evaluation set  {record['evaluation']['fingerprint'][:6]} · 1 day from 2020-01-08 · "
-        "k = 2 · 3 users, 1 public, 2 private"
-    )
-    assert last.startswith("next  ")
-    assert last.endswith(f"score FILE {' '.join(SCORED)} --items out/items.csv --k 2")
 
 
 def test_the_options_of_the_next_step(harness: Cli, here: Path) -> None:
@@ -59,19 +40,6 @@ ANOTHER = "the files of harness split CONFIG --out DIR"
 LAST = f"fold 2 of 2, the last; for another: {ANOTHER}"
 OTHER = f"for another: --fold N of a run, or {ANOTHER}"
 BY_FOLDS = ("lists.csv", "--config", "folds.toml")
-
-
-def test_json_says_it(harness: Cli) -> None:
-    def document(*line: str) -> Any:
-        return json.loads(harness(line, BY_FOLDS, "--format", "json")[1])
-
-    several = document("score")["evaluation"]
-    assert (several["fold"], several["folds"]) == (2, 2)
-    single = document("score", "--set", "split.folds=1")["evaluation"]
-    assert single["fingerprint"] == several["fingerprint"]
-    assert "fold" not in single
-    several = document("validate")
-    assert (several["fold"], several["folds"]) == (2, 2)
 
 
 def test_other_commands_say_it_beside_what_they_print(harness: Cli, here: Path) -> None:

@@ -11,16 +11,9 @@ from small import LOG, POPULAR, RANDOM
 
 import harness as harness_
 
-PLUG_INS = """
-print("plugged is imported")
-
-def early(hits, n_relevant, k):
-    print("marking")
-    return float(hits[0])
-"""
 FILES = {
     "log.csv": LOG,
-    "talking.py": PLUG_INS,
+    "talking.py": "print(1)\n",
     "lists.csv": "user,items\nann,b a\nbob,x d\ncid,\nzed,a\n",
     "spaced.csv": "user,items\nann,b a\nbob\u00a0,x d\ncid,\n",
     "solution.csv": (
@@ -49,18 +42,6 @@ def test_a_config_may_say_that_ids_are_exact(harness: Cli) -> None:
     status, _, err = harness(run_it)
     assert (status, "SUB207" in err) == (1, True), err
     tells(harness(run_it, exact), 0, "2 evaluated users have no list")
-
-
-def test_metrics_that_are_asked_for(harness: Cli) -> None:
-    """The lists of ann and bob hold a, b and d of a, b, c, d. Own metrics may print."""
-    asked = ("--metric", "HitRate@1", "--metric", "Coverage@2", "--metric", "HitRate@1")
-    metrics = document(harness, "score", BY_CONFIG, asked)["metrics"]
-    assert list(metrics) == ["HitRate@1", "Coverage@2"]
-    assert metrics["Coverage@2"] == {"mean": 3 / 4, "ci95": None}
-    options = ("--metric", "talking:early@2", "--format", "json")
-    status, out, err = harness("score", BY_CONFIG, options)
-    assert (status, "marking" in err) == (0, True)
-    assert json.loads(out)["metrics"]["talking:early@2"]["mean"] == exactly(1 / 3)
 
 
 def test_a_file_with_errors_is_not_scored_and_status_is_1(harness: Cli) -> None:

@@ -109,13 +109,6 @@ def test_a_reader_that_has_gone_changes_nothing(
     assert "again" not in command or (folder / "again" / "result.json").exists()
 
 
-def test_a_full_device_is_told_and_is_status_2(folder: Path) -> None:
-    with Path("/dev/full").open("w") as full:
-        done = harness(folder, "validate bad.csv", stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
-    assert "standard output cannot be written: No space left on device" in done.stderr
-
-
 def test_a_closed_output_takes_nothing(folder: Path) -> None:
     done = shell(folder, "run shop.toml --out two >&-")
     assert (done.returncode, done.stderr) == (0, "")
@@ -152,19 +145,6 @@ def test_what_a_model_says_is_its_own(folder: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["schema"]) == (0, 1)
     assert done.stderr.count("mine: epoch 1\n") == done.stderr.count("epoch 2\n") == 1
     assert done.stderr.count("wrote the run folder") == 1
-
-
-def test_a_real_terminal_of_64_columns(folder: Path) -> None:
-    """Every figure of the leaderboard is whole: it is one of those in a pipe."""
-    long = {**POPULAR, "name": "neighbours of items in the log of a shop, with shrinkage, cosine"}
-    small.write(folder, {"long.toml": small.toml(long)})
-    assert harness(folder, "run long.toml -q", stdout=subprocess.DEVNULL).returncode == 0
-    piped = harness(folder, "leaderboard runs", capture_output=True).stdout
-    text = at_terminal(folder, "leaderboard runs", 64)
-    figures = re.findall(r"\d\.\d+", text)
-    assert len(figures) > 2
-    assert set(figures) <= set(re.findall(r"\d\.\d+", piped))
-    assert max(map(len, text.splitlines())) in range(50, 65)
 
 
 @pytest.mark.parametrize(("option", "times"), [("", 1), (" --quiet", 0)])

@@ -162,12 +162,6 @@ def test_four_tries_are_all(place: Place, server: Server) -> None:
         assert (server.requests, everything(place.folder.parents[1])) == (4, [])
 
 
-def test_a_server_that_stalls_is_left(place: Place, server: Server) -> None:
-    server.answers = [Answer(sent=50, stalls=True)]
-    with refusal(DataError, server.url, "the connection failed (timed out)"):
-        fill(replace(place, timeout=0.5))
-
-
 def test_what_was_changed_on_its_way_is_removed(place: Place, server: Server) -> None:
     server.content = zipped()[:-1] + b"x"
     sha256 = as_ml_20m("", server.content).sha256

@@ -1,4 +1,4 @@
-"""Finished models between processes: killed, at once, and with other files from run to run."""
+"""Finished models between processes: killed, and at once."""
 
 import os
 import subprocess
@@ -20,12 +20,12 @@ def kept(at_once: None) -> Path:
     return cache.folder() / "models"
 
 
-def started(folder: Path, arguments: list[str], path: str = ".") -> subprocess.Popen[str]:
-    """Start Python in a folder, which looks in `path` first."""
+def started(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
+    """Start Python in a folder."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([path, *sys.path])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -99,56 +99,3 @@ def test_two_processes_on_one_run(tmp_path: Path, out: list[str]) -> None:
     assert not [path for path in tmp_path.rglob("*") if "part" in path.name]
     (model,) = run(small.config_of(tmp_path, POPULAR, data={"cache": True})).models
     assert model.reused
-
-
-SAYS = """
-import harness
-print(*sorted(model.name for model in harness.run("exam.toml").models if model.reused))
-"""
-MINE = """
-import helper
-from baselines.popular import Popular
-class Mine(Popular):
-    def fit_steps(self, train):
-        import importlib
-        importlib.import_module("named_later")
-        yield from super().fit_steps(train)
-"""
-CHANGES: list[tuple[dict[str, str], str]] = [  # files that are written, and what is reused then
-    ({"lib/mine.py": MINE, "lib/helper.py": "", "lib/named_later.py": ""}, ""),
-    ({}, "mine popular"),
-    ({"lib/helper.py": "x = 1"}, "popular"),
-    ({"lib/named_later.py": "x = 1"}, "popular"),
-    ({"shop/mine.py": MINE}, "popular"),  # it comes before an installed module
-]
-
-
-def test_a_model_is_evaluated_anew_where_its_source_is_another(tmp_path: Path) -> None:
-    """One that is made of ours alone is taken all along."""
-    shop = tmp_path / "shop"
-    settings = small.toml(POPULAR, {"name": "mine", "use": "mine:Mine"}, data={"cache": True})
-    small.write(shop, {"log.csv": small.MANY, "exam.toml": settings})
-    for files, reused in CHANGES:
-        small.write(tmp_path, files)
-        process = started(shop, ["-c", SAYS], path=str(tmp_path / "lib"))
-        assert process.communicate()[0] == f"{reused}\n"
-
-
-EDITS = """
-import logging
-import helper
-from pathlib import Path
-Path(helper.__file__).write_text("x = 1")
-import harness
-logging.basicConfig(level=logging.INFO)
-harness.run("exam.toml")
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say when it started")
-def test_a_helper_that_a_script_imported_before_it_was_edited_is_unknown(tmp_path: Path) -> None:
-    settings = small.toml({"name": "mine", "use": "mine:Mine"}, data={"cache": True})
-    files = {"mine.py": MINE, "helper.py": "", "named_later.py": "", "exam.toml": settings}
-    small.write(tmp_path, {"log.csv": small.MANY, **files})
-    output = started(tmp_path, ["-c", EDITS]).communicate()[1]
-    assert "again: mine (helper.py was changed or removed while it was in use)" in output

@@ -321,24 +321,6 @@ def test_users_one_by_one_are_text_whatever_they_are_called(
     assert (watched.printed, watched.requested) == ([], [one_by_one.as_uri()])
 
 
-def test_users_one_by_one_fit_a_small_dark_screen(watched: Watched, one_by_one: Path) -> None:
-    """Their tables become cards, whose cells have the titles of their columns."""
-    watched.page.set_viewport_size({"width": 320, "height": 800})
-    watched.page.emulate_media(color_scheme="dark")
-    watched.open(one_by_one)
-    for user in ("ann", HOSTILE[0], HOSTILE[4]):
-        watched.page.select_option("#user-group", "all")
-        watched.page.select_option("#user-choice", label=user)
-        assert watched.page.evaluate("document.documentElement.scrollWidth") <= 320
-    watched.page.select_option("#user-choice", label="ann")
-    cell = "document.querySelector('#user-shown .cards td')"
-    assert watched.page.evaluate(f"getComputedStyle({cell}, '::before').content") == '"day"'
-    ink = "getComputedStyle(document.querySelector('#user-shown td')).color"
-    assert watched.page.evaluate(ink) == watched.page.evaluate(
-        "getComputedStyle(document.body).color"
-    )
-
-
 # A notebook, executed by Jupyter.
 
 

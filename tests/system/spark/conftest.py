@@ -22,8 +22,6 @@ import pytest
 from harness.spark.session import session
 
 LOOPBACK = "127.0.0.1"
-OTHER_HOST = "127.0.0.2" if sys.platform == "linux" else LOOPBACK
-"""Of one worker: Spark runs no task twice on one host."""
 PATIENCE = 60.0
 """Seconds that a process may take until it serves."""
 SMALL = {
@@ -31,18 +29,6 @@ SMALL = {
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
 }
 """Settings of tests' sessions: more than one partition, whatever little there is."""
-EAGER = {
-    "speculation": "true",
-    "speculation.interval": "10ms",
-    "speculation.quantile": "0.1",
-    "speculation.multiplier": "0.1",
-    "speculation.minTaskRuntime": "1ms",
-    "speculation.efficiency.enabled": "false",
-    "eventLog.enabled": "true",
-    "eventLog.compress": "false",
-    "ui.enabled": "false",
-}
-"""Settings with which any task is run twice while a core is free, and that is told."""
 LONG = pytest.mark.skipif(
     "HARNESS_LONG" not in os.environ, reason="takes a minute; make nightly sets HARNESS_LONG"
 )
@@ -51,8 +37,6 @@ NOISE = [
     for kind in ("Future", "Deprecation", "Resource")
 ]
 """Marks of tests that use PySpark, which warns of itself."""
-
-
 SENT = [*NOISE, pytest.mark.usefixtures("by_value")]
 """Marks of those with functions of their own, which go to workers."""
 
@@ -181,18 +165,18 @@ class Cluster:
         self._daemons = daemons
         self._port, self._page = free_port(), free_port()
         self.url = f"spark://{LOOPBACK}:{self._port}"
-        self._start("master.Master", LOOPBACK, "--port", self._port, "--webui-port", self._page)
+        self._start("master.Master", "--port", self._port, "--webui-port", self._page)
         until("the master answers", lambda: answers(self._port) and answers(self._page))
-        self.workers = [self.add_worker(), self.add_worker(OTHER_HOST)]
+        self.workers = [self.add_worker(), self.add_worker()]
         until("two workers", lambda: self.alive() == 2)
 
-    def _start(self, role: str, host: str, *arguments: object) -> subprocess.Popen[bytes]:
-        place = ["--host", host, *map(str, arguments)]
+    def _start(self, role: str, *arguments: object) -> subprocess.Popen[bytes]:
+        place = ["--host", LOOPBACK, *map(str, arguments)]
         return self._daemons.start("spark-class", [f"org.apache.spark.deploy.{role}", *place])
 
-    def add_worker(self, host: str = LOOPBACK) -> subprocess.Popen[bytes]:
+    def add_worker(self) -> subprocess.Popen[bytes]:
         return self._start(
-            "worker.Worker", host, "--cores", 1, "--memory", "1g", "--webui-port", 0,
+            "worker.Worker", "--cores", 1, "--memory", "1g", "--webui-port", 0,
             "--work-dir", self._daemons.folder, self.url,
         )  # fmt: skip
 
@@ -226,32 +210,6 @@ def on_cluster(cluster: Cluster, on_loopback: None) -> Iterator[Any]:
     with session(cluster.url) as opened:
         small(opened)
         yield opened
-
-
-@pytest.fixture
-def twice(
-    cluster: Cluster, on_loopback: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[], bool]]:
-    """Open a session that runs tasks twice; yield what ends it, and tells whether it did."""
-    from pyspark.sql import SparkSession
-
-    if OTHER_HOST == LOOPBACK:
-        pytest.skip("this system has one loopback address; Spark runs no task twice on one host")
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    events, builder = tmp_path / "spark-events", SparkSession.builder.master(cluster.url)
-    events.mkdir()
-    for name, value in (EAGER | {"eventLog.dir": events.as_uri()}).items():
-        builder = builder.config(f"spark.{name}", value)
-    opened = builder.getOrCreate()
-    small(opened)
-
-    def happened() -> bool:
-        opened.stop()
-        files = [path for path in events.rglob("events_*") if path.is_file()]
-        return any('"Speculative":true' in path.read_text() for path in files)
-
-    yield happened
-    opened.stop()
 
 
 @pytest.fixture(scope="session")

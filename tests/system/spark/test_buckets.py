@@ -275,7 +275,7 @@ def test_an_item_that_was_not_there_when_items_were_told_is_seen(
             _ = data.events.item
 
 
-# Events in many files, databases and lists: workers read what the local engine does.
+# Databases and lists; tests/system/spark/test_parts.py has many files.
 
 
 THREE = "".join(f"{','.join(line.split(',')[:3])}\n" for line in small.MANY.splitlines())
@@ -283,17 +283,6 @@ THREE = "".join(f"{','.join(line.split(',')[:3])}\n" for line in small.MANY.spli
 
 def frame() -> pl.DataFrame:
     return pl.read_csv(THREE.encode())
-
-
-def patterns(folder: Path) -> dict[str, Any]:
-    for n, part in enumerate(frame().iter_slices(50)):
-        part.write_csv(folder / f"log-{n}.csv")
-    return {"events": "log-*.csv"}
-
-
-def hive(folder: Path) -> dict[str, Any]:
-    frame().write_parquet(pl.PartitionBy(folder / "hive", key="time", include_key=False))
-    return {"events": "hive"}
 
 
 def duckdb_table(folder: Path) -> dict[str, Any]:
@@ -309,10 +298,7 @@ def lists(folder: Path) -> dict[str, Any]:
     return {"events": "lists.parquet", "rows": ["item", "time"]}
 
 
-KINDS = [patterns, hive, duckdb_table, lists]
-
-
-@pytest.mark.parametrize("write", KINDS)
+@pytest.mark.parametrize("write", [duckdb_table, lists])
 def test_buckets_are_those_of_the_local_engine(
     compare: Compare, tmp_path: Path, write: Any
 ) -> None:

@@ -157,52 +157,6 @@ def test_a_worker_that_is_killed_changes_nothing(
     same_tables(tmp_path / "run", tmp_path / "local")
 
 
-LATE = """
-import time
-from pathlib import Path
-import numpy as np
-from harness.models.bases import OneOrder
-from harness.models.sums import FromSums
-
-def attempt():
-    from pyspark import TaskContext
-    task = TaskContext.get()
-    return task.attemptNumber() if task is not None and task.partitionId() == 0 else None
-
-class Late(OneOrder, FromSums):
-    def __init__(self, second):
-        self.second = second
-
-    def fit_steps(self, train):
-        n, second = len(train.item_ids), Path(self.second)
-        def counts(part):
-            number = attempt()
-            if number:
-                second.touch()
-            end = time.monotonic() + 300
-            while number == 0 and not second.exists() and time.monotonic() < end:
-                time.sleep(0.1)
-            return {"items": np.bincount(part.events.item, minlength=n)}
-        total = yield counts
-        self.order_ = np.argsort(-total["items"][train.candidates], kind="stable").astype(np.int32)
-"""
-"""A model whose first task waits, where Spark runs it, until it is begun anew elsewhere."""
-
-
-@LONG
-def test_tasks_that_are_run_twice_change_nothing(
-    twice: Callable[[], bool], tmp_path: Path, local: Any
-) -> None:
-    small.write(tmp_path, {"late.py": LATE})
-    late = {"name": "late", "use": "late:Late", "params": {"second": str(tmp_path / "second")}}
-    settings = small.config(tmp_path, models=[*SOME, late], log=small.MANY)
-    expected = local(settings)
-    result = run(settings, tmp_path / "run", buckets=8)
-    assert timeless(result.to_dict()) == expected
-    same_tables(tmp_path / "run", tmp_path / "local")
-    assert twice()
-
-
 ASKED = ["MAP@12", "NDCG@12", "Recall@5", "MRR", "TotalRecall@12"]
 
 

@@ -1,18 +1,15 @@
 """`harness run` on Spark: the record, the scores and the lists of a run in memory."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import small
 from conftest import Cli, refusal, tells
 from reader import follow
 from small import CONFIGS, LOG, POPULAR, timeless
 
-from harness.comparison.compare import compare
 from harness.core.errors import DataError, RecommenderError, UsageError
 from harness.evaluation.run import run as run_locally
 from harness.results.folder import FILES, RECOMMENDATIONS, TABLES
@@ -45,25 +42,6 @@ def test_the_record_is_that_of_a_run_in_memory(spark: Any, tmp_path: Path, name:
     assert timeless(result.to_dict()) == timeless(run_locally(settings).to_dict())
 
 
-def test_the_folder_holds_what_other_commands_read(spark: Any, tmp_path: Path) -> None:
-    settings, there, here = (
-        small.many(tmp_path),
-        tmp_path / "there",
-        tmp_path / "here",
-    )
-    run(settings, there, buckets=7)
-    run_locally(settings).write(here)
-    assert {path.name for path in there.iterdir()} == {*FILES, *TABLES}
-    first, other = (read(folder) for folder in (there, here))
-    assert first.user_ids.equals(other.user_ids)
-    assert first.users.equals(other.users)
-    record, expected = (json.loads((f / "result.json").read_text()) for f in (there, here))
-    assert timeless(record) == timeless(expected)
-    compared, local = (timeless(compare(f).to_dict() | {"models": ()}) for f in (there, here))
-    assert compared == local
-    assert compare(there, here).comparison == compare(here).comparison  # equal scores, one model
-
-
 def test_a_model_beside_the_config_travels(spark: Any, tmp_path: Path) -> None:
     small.write(tmp_path, {"rare.py": COUNTS})
     settings = small.config(tmp_path, POPULAR, {"name": "rare", "use": "rare:Rarest"})
@@ -81,17 +59,6 @@ def test_what_a_model_raises_in_a_worker_is_told(spark: Any, tmp_path: Path) -> 
         run(settings, tmp_path / "run", buckets=2)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run").exists()
-
-
-def test_held_out_rows_in_doubt_are_refused_as_they_are_here(spark: Any, tmp_path: Path) -> None:
-    split = {"strategy": "given", "valid": "log.parquet"}
-    settings = small.config(tmp_path, log=small.MANY, split=split)
-    pl.read_csv(small.MANY.encode()).write_parquet(tmp_path / "log.parquet")
-    with refusal(DataError, 'column "stars" holds 0 or less in') as here:
-        run_locally(settings)
-    with pytest.raises(DataError) as there:
-        run(settings, tmp_path / "run", buckets=2)
-    assert str(there.value) == str(here.value)
 
 
 def test_tables_may_be_elsewhere(spark: Any, tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
-"""ContentPopular, UserProfile and ContentKNN: sums by hand, and NumPy's anywhere."""
+"""ContentPopular, UserProfile and ContentKNN: sums by hand."""
 
 from typing import Any
 
-import numpy as np
 import pytest
 from shops import Row, Table, listed, shop
 
@@ -98,33 +97,3 @@ def test_each_item_leads_to_the_most_similar_candidates() -> None:
     rows: list[Row] = [("ann", "a", 1), ("bob", "b", 1)]
     model = ContentKNN(numbers=["price"], carried=1)
     assert listed(model, shop(rows, "pq", items), "ann bob", 2) == ["p-", "q-"]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_scores_as_numpy_multiplies(seed: int) -> None:
-    """With as many neighbours as items nothing is cut off: w·(I + S)·C, and w·C of a profile."""
-    draw = np.random.default_rng(seed)
-    names, users = "abcdefghij", ("ann", "bob", "cid")
-    genre, area = draw.integers(0, 4, 10), draw.integers(0, 3, 10)
-    items: Table = {
-        "id": list(names), "genre": [f"g{i}" for i in genre], "area": [f"a{i}" for i in area],
-    }  # fmt: skip
-    pairs = [(draw.integers(0, 3), draw.integers(0, 7)) for _ in range(12)]
-    history = np.zeros((3, 10))
-    np.add.at(history, tuple(np.transpose(pairs)), 1)
-    lengths = np.maximum(np.sqrt((history**2).sum(axis=0)), 1e-9)
-    alike = history.T @ history / np.outer(lengths, lengths)
-    np.fill_diagonal(alike, 1)
-    content = ((genre[:, None] == genre) + 1.0 * (area[:, None] == area)) / 2
-    train = shop([(users[u], names[i], 1.0) for u, i in pairs], names[5:], items)
-    columns = ["genre", "area"]
-    for model, weights in (
-        (ContentKNN(columns, neighbours=10, carried=10, counts=True), history @ alike),
-        (UserProfile(columns, counts=True), history),
-    ):
-        for score, word in zip(
-            weights @ content[:, 5:], listed(model, train, "ann bob cid", 5), strict=True
-        ):
-            places = [names[5:].index(name) for name in word.rstrip("-")]
-            assert sorted(places) == np.flatnonzero(score > 1e-9).tolist()
-            assert (np.diff(score[places]) < 1e-9).all()  # sums of another order may tie

@@ -1,13 +1,12 @@
-"""ItemKNN, UserKNN and RP3beta: baskets of letters, and dense NumPy anywhere."""
+"""ItemKNN, UserKNN and RP3beta: baskets of letters."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from conftest import exactly
 from scipy.sparse import csr_array
-from shops import NO_DRAWS, Row, lists, train_of, words
+from shops import lists, train_of, words
 
 from baselines.item_knn import ItemKNN
 from baselines.rp3beta import RP3beta
@@ -56,80 +55,45 @@ def test_user_knn_neighbours_of_the_user_or_of_the_voter() -> None:
     assert lists(voter, train, "1", 1, exclude) == ["-"]
 
 
-def largest(rows: Any, k: int) -> Any:
-    """Return a matrix with the k largest entries of each row alone, of equal ones the first."""
-    kept = np.zeros_like(rows)
-    for row, values in zip(kept, rows, strict=True):
-        best = sorted(range(len(values)), key=lambda j: (-round(values[j], 12), j))[:k]
-        row[best] = values[best]
-    return kept
+EQUAL: dict[str, Any] = {"alpha": 1, "beta": 0}
+"""Steps of RP3beta as likely as they are, to items as popular as they are."""
 
 
-def shares(rows: Any) -> Any:
-    sums = rows.sum(axis=1, keepdims=True)
-    return np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0)
-
-
-def chosen(alike: Any, k: int, neighbours_of: str, normalize: bool) -> Any:
-    """Return what items say of candidates, as the parameters are defined."""
-    votes = largest(alike.T, k).T if neighbours_of == "candidate" else largest(alike, k)
-    return shares(votes) if normalize else votes
-
-
-def walks(x: Any) -> Any:
-    """Return RP3beta's chances from item to item with α = 0.7 and β = 0.4."""
-    to_items = shares(x) ** 0.7 * (x > 0)
-    to_users = shares(x.T) ** 0.7 * (x.T > 0)
-    popularity = x.sum(axis=0)
-    alike = to_users @ to_items / np.where(popularity > 0, popularity, 1) ** 0.4
-    np.fill_diagonal(alike, 0)
-    return alike
-
-
-def rows_of(days: Any) -> list[Row]:
-    """Return an event of users "0" to "6" and items "a" to "e" where there are days."""
-    return [(f"{u}", "abcde"[i], float(days[u, i])) for u, i in np.argwhere(days > 0)]
-
-
-SEEDS, SIZES, SIDES = (
-    st.integers(0, 2**32 - 1),
-    st.integers(1, 6),
-    st.sampled_from(["item", "candidate"]),
+@pytest.mark.parametrize(
+    ("model", "baskets", "expected"),
+    [
+        # Two users have a and b, one has a and c, one b and c.
+        (ItemKNN(2, "dot"), "ab abc", [[0, 2, 1], [2, 0, 1], [1, 1, 0]]),
+        (ItemKNN(1, "dot"), "ab abc", [[0, 2, 0], [2, 0, 0], [1, 0, 0]]),
+        (
+            ItemKNN(1, "dot", neighbours_of="candidate"),
+            "ab abc",
+            [[0, 2, 1], [2, 0, 0], [0, 0, 0]],
+        ),
+        (
+            ItemKNN(2, "dot", normalize=True),
+            "ab abc",
+            [[0, 2 / 3, 1 / 3], [2 / 3, 0, 1 / 3], [1 / 2, 1 / 2, 0]],
+        ),
+        # Users 0 and 1 share two items, 1 and 2 one: 0 and 2 vote for 1 alone, and 1 for 0.
+        (UserKNN(1, "dot", neighbours_of="voter"), "ab abc c", [[0, 2, 0], [2, 0, 1], [0, 0, 0]]),
+        # From a by users 0 and 1 to b, 2 · 1/3 · 1/2; from b by two of five users to a.
+        (RP3beta(**EQUAL), WALKS, [[0, 1 / 3, 1 / 6], [1 / 5, 0, 0], [1 / 2, 0, 0]]),
+        (RP3beta(**EQUAL, neighbours=1), WALKS, [[0, 1 / 3, 0], [1 / 5, 0, 0], [1 / 2, 0, 0]]),
+        (
+            RP3beta(**EQUAL, neighbours=1, neighbours_of="candidate"),
+            WALKS,
+            [[0, 1 / 3, 1 / 6], [0, 0, 0], [1 / 2, 0, 0]],
+        ),
+        (RP3beta(**EQUAL, normalize=True), WALKS, [[0, 2 / 3, 1 / 3], [1, 0, 0], [1, 0, 0]]),
+        # Three have a, five b; each step of a walk is squared.
+        (RP3beta(1, 1), WALKS, [[0, 1 / 15, 1 / 6], [1 / 15, 0, 0], [1 / 6, 0, 0]]),
+        (RP3beta(2, 0), WALKS, [[0, 1 / 18, 1 / 36], [1 / 50, 0, 0], [1 / 4, 0, 0]]),
+    ],
 )
-
-
-@given(SEEDS, SIZES, SIDES, st.booleans())
-def test_votes_as_numpy_says(seed: int, k: int, neighbours_of: str, normalize: bool) -> None:
-    has = np.random.default_rng(seed).random((7, 5)) < 0.5
-    has[0] = True
-    train, x = train_of(rows_of(has), users="0123456"), has.astype(float)
-    both = x.T @ x
-    np.fill_diagonal(both, 0)
-    model = ItemKNN(k, "dot", neighbours_of=neighbours_of, normalize=normalize).fit(train)
-    expected = chosen(both, k, neighbours_of, normalize)
-    assert model.votes_.toarray() == pytest.approx(expected, rel=1e-12)
-    for row, scores in zip(
-        model.recommend(np.arange(7, dtype=np.int32), 3, NO_DRAWS), x @ expected, strict=True
-    ):
-        best = np.sort(scores[scores > 0])[::-1][:3]
-        assert scores[row[row >= 0]] == pytest.approx(best, rel=1e-12)
-    shared = x @ x.T
-    np.fill_diagonal(shared, 0)
-    voters = UserKNN(k, "dot", neighbours_of="voter").fit(train).votes_.toarray()
-    assert voters.tolist() == largest(shared.T, k).T.tolist()
-
-
-@given(SEEDS, SIZES, SIDES, st.booleans())
-def test_walks_as_numpy_says(seed: int, k: int, neighbours_of: str, normalize: bool) -> None:
-    """Weights are drawn, as no two roundings of a power decide a tie alike."""
-    draw = np.random.default_rng(seed)
-    days = draw.uniform(0.01, 1, (7, 5))
-    has = draw.random((7, 5)) < 0.5
-    has[0] = True
-    model = RP3beta(0.7, 0.4, k, half_life_days=1, neighbours_of=neighbours_of, normalize=normalize)
-    votes = model.fit(train_of(rows_of(days * has), users="0123456")).votes_.toarray()
-    expected = chosen(walks(has * 2.0**-days), k, neighbours_of, normalize)
-    assert votes == pytest.approx(expected, rel=1e-9)
+def test_votes_by_hand(model: Any, baskets: str, expected: list[list[float]]) -> None:
+    votes = model.fit(train_of(words(*baskets.split()))).votes_.toarray()
+    assert votes == exactly(np.array(expected))
 
 
 @pytest.mark.parametrize("model", [ItemKNN(half_life_days=0.1), UserKNN(half_life_days=0.1)])

@@ -15,11 +15,11 @@ from harness.models.base import Train
 Row = tuple[str, float] | tuple[str, float, str]
 
 
-def shop(rows: list[Row], candidates: str = "abcd", cutoff: int | None = CUTOFF) -> Train:
+def shop(rows: list[Row], cutoff: int | None = CUTOFF) -> Train:
     """Return a shop of (item, days before the cut-off, kind) events; each has a user of its own."""
     numbered = [(f"u{n:02}", *row) for n, row in enumerate(rows)]
     everyone = [row[0] for row in numbered]
-    return shops.shop(numbered, candidates, cutoff=cutoff, everyone=everyone)
+    return shops.shop(numbered, "abcd", cutoff=cutoff, everyone=everyone)
 
 
 HALVES: list[Row] = [("a", 1), *[("b", age) for age in (2, 3)], *[("c", 2)] * 2, *[("d", 2)] * 3]

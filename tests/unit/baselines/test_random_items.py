@@ -26,11 +26,9 @@ def fitted(n: int) -> RandomItems:
     return RandomItems().fit(replace(example_train(), candidates=np.arange(n, dtype=np.int32)))
 
 
-def drawn(
-    n: int, k: int, users: int = 1, *, seed: int = 42, repeat: int = 0, exclude: Any = None
-) -> Any:
+def drawn(n: int, k: int, users: int, *, seed: int = 42, exclude: Any = None) -> Any:
     everyone = np.arange(users, dtype=np.int32)
-    return fitted(n).recommend(everyone, k, Draws(seed, repeat, hashes(users)), exclude=exclude)
+    return fitted(n).recommend(everyone, k, Draws(seed, 0, hashes(users)), exclude=exclude)
 
 
 def assert_uniform(lists: Any, choices: int) -> None:

@@ -15,7 +15,6 @@ ITEMS: Table = {
     "genre": ["food", "spa"] * 10,
     "price": [str(100 + 7 * i) for i in range(20)],
 }
-PEOPLE: Table = {"user": ["u00", "u02"], "age": ["30", None]}
 
 
 def ranker(**params: Any) -> Ranker:
@@ -30,7 +29,7 @@ CROWD = [*(f"u{i:02}" for i in range(60)), "new"]
 """The even ones like foods."""
 
 
-def crowd(candidates: str = "qrst", users: Table | None = None) -> Train:
+def crowd(candidates: str = "qrst") -> Train:
     """Return a shop of 60 users who had half of the old and of the new items of their taste.
 
     The items i … p are new within the last week.
@@ -42,19 +41,13 @@ def crowd(candidates: str = "qrst", users: Table | None = None) -> Train:
         for place, name in enumerate("abcdefghijklmnop")
         if place % 2 == number % 2 and draw.random() < 0.5
     ]
-    return shop(rows, candidates, ITEMS, users, everyone=CROWD)
+    return shop(rows, candidates, ITEMS, everyone=CROWD)
 
 
 def test_it_learns_that_taste_decides() -> None:
     """All candidates are new: q and s are foods, r and t are spas."""
     lists = ranker().fit(crowd()).recommend(np.arange(60, dtype=np.int32), 2, NO_DRAWS)
     assert np.sort(lists, axis=1).tolist() == [[0, 2], [1, 3]] * 30
-
-
-def test_users_without_history_and_items_without_attributes_are_ranked() -> None:
-    """Neither "u" nor "v" has a row."""
-    words = of(crowd("qruv", PEOPLE), "new u00", user_numbers=["age"])
-    assert [set(word) for word in words] == [set("qruv")] * 2
 
 
 def test_more_places_than_candidates_or_the_shortlist_has() -> None:

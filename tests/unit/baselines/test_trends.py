@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shops import DAY, Row, listed, lists, shop, train_of
+from shops import DAY, Row, listed, lists, shop, train_of, words
 
 from baselines.co_visitation import CoVisitation, powers_of_two
 from baselines.repurchase import Repurchase
 from baselines.repurchase_gaps import RepurchaseGaps
 from baselines.trending import Trending
+from harness.testing import fitted_in_parts, parts_of
 
 
 def sales(**counts: tuple[int, int]) -> Any:
@@ -108,28 +109,25 @@ def test_pairs_are_multiplied_so_that_all_fit_into_62_bits(
     assert powers.tolist() == [2.0**power]
 
 
+def test_pairs_need_not_fit_into_memory_together() -> None:
+    """Where one pair does, every item has a step of its own; each has two items a block."""
+
+    class Small(CoVisitation):
+        pairs_at_a_time = 1
+        items_at_a_time = 2
+
+    train = train_of(words("abc", "acd", "bd", "dca"))
+    parts = parts_of(train, np.array([0, 1, 1, 0], np.int32))
+    fitted: Any = fitted_in_parts(Small(), train, parts)
+    expected = CoVisitation().fit(train).votes_.toarray()
+    assert np.array_equal(fitted.votes_.toarray(), expected)
+
+
 def test_pairs_of_old_events_count_as_those_of_late_ones() -> None:
     """600 half-lives ago all weigh 2^−500; a → b twice, a → c once, of three events of a."""
     rows = [(user, item, 600.0) for user, item in ("xa", "xb", "ya", "yb", "za", "zc")]
     votes = CoVisitation(half_life_days=1).fit(train_of(rows)).votes_.toarray()
     assert votes[0] == pytest.approx([0, 2 / 3, 1 / 3])
-
-
-@given(EVENTS)
-def test_pairs_as_two_loops_count_them(rows: list[tuple[str, str, int]]) -> None:
-    model = CoVisitation(within_days=4, gap_half_life_days=2, half_life_days=3)
-    train = train_of([(user, item, float(day)) for user, item, day in rows])
-    ids = train.item_ids.to_list()
-    expected = np.zeros((len(ids), len(ids)))
-    for user, item, day in rows:
-        for other, second, later in rows:
-            if user == other and item != second and 0 <= day - later <= 4:
-                weight = 2 ** (-(day - later) / 2) * 2 ** (-later / 3)
-                expected[ids.index(item), ids.index(second)] += weight
-    counts = np.zeros(len(ids))
-    for _, item, day in rows:
-        counts[ids.index(item)] += 2 ** (-day / 3)
-    assert model.fit(train).votes_.toarray() == pytest.approx(expected / counts[:, None])
 
 
 OLD: list[Row] = [("ann", "c", 15), ("ann", "a", 12), ("ann", "b", 9), ("bob", "d", 16)]

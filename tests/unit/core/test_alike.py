@@ -69,20 +69,20 @@ DIFFERENT = [
 ]
 
 
-def meant(one: list[str], known: list[str], **options: bool) -> list[tuple[int, str, int]]:
-    return Meanings(pl.Series(known)).of(pl.Series(one), **options).rows()
+def meant(texts: list[str], known: list[str], **options: bool) -> list[tuple[int, str, int]]:
+    return Meanings(pl.Series(known)).of(pl.Series(texts), **options).rows()
 
 
-@pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_alike_whichever_is_known(one: str, other: str) -> None:
-    assert meant([one], [other]) == [(0, other, 1)]
-    assert meant([other], [one]) == [(0, one, 1)]
+@pytest.mark.parametrize(("first", "other"), ALIKE)
+def test_alike_whichever_is_known(first: str, other: str) -> None:
+    assert meant([first], [other]) == [(0, other, 1)]
+    assert meant([other], [first]) == [(0, first, 1)]
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_different_whichever_is_known(one: str, other: str) -> None:
-    assert meant([one], [other]) == []
-    assert meant([other], [one]) == []
+@pytest.mark.parametrize(("first", "other"), DIFFERENT)
+def test_different_whichever_is_known(first: str, other: str) -> None:
+    assert meant([first], [other]) == []
+    assert meant([other], [first]) == []
 
 
 def test_of_several_the_first_is_named_and_how_many_there_are() -> None:

@@ -37,8 +37,8 @@ def test_the_oldest_entries_go(tmp_path: Path) -> None:
 
 
 def test_what_is_no_entry_stays_and_stops_nothing(tmp_path: Path) -> None:
-    one = entry(tmp_path, 1)
-    (one / "gone").symlink_to("nowhere")
+    first = entry(tmp_path, 1)
+    (first / "gone").symlink_to("nowhere")
     mine = [tmp_path / "thesis", tmp_path / ".cache"]
     for folder in mine:
         folder.mkdir()
@@ -49,7 +49,7 @@ def test_what_is_no_entry_stays_and_stops_nothing(tmp_path: Path) -> None:
     entry(tmp_path, 0).chmod(0)
     newer = entry(tmp_path, 2)
     make_room(tmp_path, 15)
-    assert (one.exists(), (newer / "lists").exists()) == (False, True)
+    assert (first.exists(), (newer / "lists").exists()) == (False, True)
     assert [(folder / "chapter.doc").exists() for folder in mine] == [True, True]
     assert {".DS_Store", "e" * 32, "f" * 32} < {p.name for p in tmp_path.iterdir()}
 

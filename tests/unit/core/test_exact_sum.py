@@ -30,16 +30,19 @@ def test_sums_beyond_the_largest_number_are_refused(values: list[float]) -> None
         _ = Exact.of(np.tile(values, 2000)).total
 
 
-def numbers(of: Mapping[Any, Any]) -> dict[Any, Any]:
-    return {key: numbers(one) if isinstance(one, dict) else one.tolist() for key, one in of.items()}
+def numbers(sums: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {
+        key: numbers(part) if isinstance(part, dict) else part.tolist()
+        for key, part in sums.items()
+    }
 
 
 def test_sums_add_up_key_by_key_from_the_beginnings_of_arrays() -> None:
     """The largest of whole numbers stays whole: 2^62 + 1 is no double."""
-    one: Sums = {"a": np.array([1, 2, 3]), "b": {0: np.array([5])}}
+    first: Sums = {"a": np.array([1, 2, 3]), "b": {0: np.array([5])}}
     other: Sums = {"a": np.array([10]), "b": {0: np.array([6, 7]), 1: np.array([8])}, "c": {}}
     total = {"a": [11, 2, 3], "b": {0: [11, 7], 1: [8]}, "c": {}}
-    assert numbers(add(one, other)) == numbers(add(other, one)) == total
+    assert numbers(add(first, other)) == numbers(add(other, first)) == total
     pairs = [csr_array(np.array([row])) for row in ([0, 2, 1], [4, 0, 3])]
     matrix: Any = add({"pairs": pairs[0]}, {"pairs": pairs[1]})["pairs"]
     assert (matrix.toarray().tolist(), matrix.dtype) == ([[4, 2, 4]], np.int64)
@@ -61,7 +64,7 @@ def test_weights_are_added_exactly_and_rounded_once(events: list[tuple[int, floa
         weights = np.array([weight for _, weight in rows], float)
         total = add(weight_slices(items, weights, 3), total)
     for item, number in enumerate(rounded(total, 3).tolist()):
-        terms = [weight for one, weight, _ in events if one == item]
+        terms = [weight for code, weight, _ in events if code == item]
         assert number == fsum(terms) == float(sum(map(Fraction, terms)))
 
 
@@ -74,8 +77,8 @@ def test_slices_are_carried_before_they_could_overflow() -> None:
 
 @given(st.lists(st.integers(0, 2**63 - 2**33), max_size=4), st.integers(-32, 26))
 def test_slices_that_are_full_are_carried_and_rounded_to_even(full: list[int], low: int) -> None:
-    slices = {low + at: np.array([value]) for at, value in enumerate(full)}
-    exact = sum(Fraction(full[at]) * Fraction(2) ** (32 * (low + at)) for at in range(len(full)))
+    slices = {low + place: np.array([value]) for place, value in enumerate(full)}
+    exact = sum(Fraction(2) ** (32 * (low + place)) * value for place, value in enumerate(full))
     assert rounded(slices, 1).tolist() == [float(exact)]
 
 

@@ -137,8 +137,8 @@ def test_what_a_killed_command_put_aside_comes_back_and_what_it_unpacked_goes(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     mine = io.owner().partition("-")[2]
     touch(tmp_path / f"harness-99999999-{mine}-abc", "a.csv")
-    with io.temporary_folder() as own:
-        assert names(tmp_path) == sorted([own.name, "run"])
+    with io.temporary_folder() as made:
+        assert names(tmp_path) == sorted([made.name, "run"])
 
 
 def test_what_is_anothers_or_alive_stays(tmp_path: Path) -> None:

@@ -53,9 +53,9 @@ def test_a_module_and_a_file_beside_the_config(tmp_path: Path) -> None:
 
 
 def test_files_of_one_name_in_two_folders_stay_apart(tmp_path: Path) -> None:
-    one = beside(tmp_path / "one")
+    first = beside(tmp_path / "one")
     two = beside(tmp_path / "two", GOOD.replace("depth=1", "depth=9"))
-    assert [load("my_model:Model", folder).depth for folder in (one, two, one)] == [1, 9, 1]
+    assert [load("my_model:Model", folder).depth for folder in (first, two, first)] == [1, 9, 1]
 
 
 def test_a_function_may_make_the_model_and_take_any_parameter(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_what_is_no_model_is_named(
     ],
 )  # fmt: skip
 def test_a_module_that_fails(tmp_path: Path, text: str, message: str) -> None:
-    found = refused("my_model:Model", beside(tmp_path, text + "\n"))
-    assert found.startswith(f'model "mine": {message.format(folder=tmp_path)}')
+    printed = refused("my_model:Model", beside(tmp_path, text + "\n"))
+    assert printed.startswith(f'model "mine": {message.format(folder=tmp_path)}')
 
 
 def test_a_helper_beside_the_config_is_found_as_the_hint_says(
@@ -162,11 +162,11 @@ def test_an_error_is_told_with_where_it_was_raised() -> None:
     )
     with pytest.raises(MemoryError) as memory:
         raise MemoryError
-    told = plugins.told(memory.value)
-    assert re.fullmatch(r"MemoryError \(\S+test_plugins\.py, line \d+\)", told)
+    shown = plugins.told(memory.value)
+    assert re.fullmatch(r"MemoryError \(\S+test_plugins\.py, line \d+\)", shown)
 
 
 def test_a_module_that_failed_once_is_read_again(tmp_path: Path) -> None:
-    found = refused("my_model:Model", beside(tmp_path, "1 / 0\n"))
-    assert "my_model cannot be imported: ZeroDivisionError: division by zero" in found
+    printed = refused("my_model:Model", beside(tmp_path, "1 / 0\n"))
+    assert "my_model cannot be imported: ZeroDivisionError: division by zero" in printed
     assert load("my_model:Model", beside(tmp_path)) is not None

@@ -131,11 +131,11 @@ def test_a_narrow_terminal_names_the_columns_it_hides(terminal: Terminal, width:
     lines = terminal(NINE, width)
     assert not [line for line in lines if "…" in line or len(line) > width]
     text = " ".join(" ".join(lines).split())
-    shown, told, hidden = text.partition("this terminal is too narrow for: ")
+    shown, sentence, hidden = text.partition("this terminal is too narrow for: ")
     n = sum(title in shown for title in NINE.titles)
     assert 3 <= n <= 9
-    assert bool(told) == (n < 9) == (width < 88)
-    assert not told or hidden == f"{', '.join(NINE.titles[n:])} (--format markdown has all)"
+    assert bool(sentence) == (n < 9) == (width < 88)
+    assert not sentence or hidden == f"{', '.join(NINE.titles[n:])} (--format markdown has all)"
 
 
 @pytest.mark.parametrize("name", ["[link=http://a.b]x[/link]", "[/]", ":cat:"])
@@ -211,12 +211,12 @@ def test_letters_of_two_columns_count_twice() -> None:
 def test_an_interval_ends_no_line() -> None:
     line = "BEST  repurchase: MAP@12 0.0502 (0.0409 … 0.0618), 12.9 × chance"
     for width in range(26, 60):
-        first, *others = wrapped(line, width, indent=6)
-        assert " ".join(" ".join([first, *others]).split()) == " ".join(line.split())
-        assert any("12.9 × chance" in part for part in others)
-        assert any("(0.0409 … 0.0618)," in part for part in [first, *others])
-        assert all(part.startswith(" " * 6) for part in others)
-        assert max(map(len, [first, *others])) <= width
+        first, *rest = wrapped(line, width, indent=6)
+        assert " ".join(" ".join([first, *rest]).split()) == " ".join(line.split())
+        assert any("12.9 × chance" in part for part in rest)
+        assert any("(0.0409 … 0.0618)," in part for part in [first, *rest])
+        assert all(part.startswith(" " * 6) for part in rest)
+        assert max(map(len, [first, *rest])) <= width
 
 
 def test_a_number_stays_beside_what_it_counts() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import small
 from conftest import refusal
-from counting import COUNTING, fill
 
 from harness import testing
 from harness.core.errors import HarnessError, UsageError
@@ -19,6 +18,38 @@ from harness.evaluation.build import Factories
 from harness.models import guard
 from harness.models.sums import fit_all, without_events
 
+
+def fill(name: str, *base: str, **keys: Any) -> dict[str, Any]:
+    """Return an ensemble of the lists of models, one after the other."""
+    return {"name": name, "use": "baselines.fill:Fill", "of": list(base)} | keys
+
+
+COUNTING = """
+from pathlib import Path
+
+import harness
+import numpy as np
+
+class Counting:
+    def __init__(self, order="abcd"):
+        self.order = order
+        self.note("made")
+
+    def note(self, what):
+        with Path(__file__).with_name("counts.txt").open("a") as file:
+            print(self.order, what, file=file)
+
+    def fit(self, train):
+        self.note("fit")
+        self.ids_ = train.candidate_ids.to_list()
+        return self
+
+    def recommend(self, users, k, draws, exclude=None):
+        self.note(f"asked {draws.repeat}")
+        known = [self.ids_.index(item) for item in self.order if item in self.ids_]
+        return harness.top_k(np.array(known, np.int32), users, k, exclude)
+"""
+"""Lists in a fixed order; what happens to the model is written to a file beside it."""
 KINDS = """
 class Raises(Counting):
     def fit(self, train):

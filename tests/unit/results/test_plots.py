@@ -121,6 +121,7 @@ def test_lines_end_beside_their_names() -> None:
     ax = run_of([model(name, 0.3, curve=curve) for name, curve in curves.items()]).plot.by_k()
     assert sorted(points(ax)) == [(1, 0.0, REST), (1, 0.5, BEST), (2, 0.25, BEST), (2, 0.25, REST)]
     assert [text.get_text() for text in ax.texts] == ["a", "b"]
+    assert ax.get_ylim()[0] == 0
     with refusal(UsageError, "has no curve"):
         run_of(THREE).plot.by_k()
 

@@ -78,9 +78,10 @@ def test_the_item_may_stand_first(tmp_path: Path, user: str, item: str) -> None:
     true = TRUE.rename({"thing": item, "person": user})
     lists.write_csv(tmp_path / "lists.csv")
     true.write_csv(tmp_path / "true.csv")
-    for one, other in ((lists, true), (tmp_path / "lists.csv", tmp_path / "true.csv")):
-        assert harness.score(one, solution=other, metrics="MAP@2").metrics["MAP@2"].mean == 3 / 4
-        assert harness.validate(one, solution=other).valid
+    for submission, solution in ((lists, true), (tmp_path / "lists.csv", tmp_path / "true.csv")):
+        scored = harness.score(submission, solution=solution, metrics="MAP@2")
+        assert scored.metrics["MAP@2"].mean == 3 / 4
+        assert harness.validate(submission, solution=solution).valid
 
 
 def test_what_names_do_not_say_is_asked_for(tmp_path: Path) -> None:
@@ -156,8 +157,8 @@ def test_zeros_of_a_column_that_may_hold_grades(tmp_path: Path, name: str, zero:
 
 def test_other_columns_and_grades_above_zero_are_no_matter() -> None:
     indexes = {name: [0, 1] for name in ("", "Unnamed: 0", "index")}
-    others = {"rating": [5, 1], "price": [0, 9], "comment": ["0", "good"], **indexes}
-    for name, values in others.items():
+    harmless = {"rating": [5, 1], "price": [0, 9], "comment": ["0", "good"], **indexes}
+    for name, values in harmless.items():
         true = GRADED.drop("g").with_columns(pl.Series(name, values))
         assert harness.score(BOTH, solution=true, metrics="MAP@2").metrics["MAP@2"].mean == 1
     graded = harness.score(BOTH, solution=GRADED.rename({"g": "grade"}), metrics="MAP@2")
@@ -196,10 +197,10 @@ def test_ids_with_spaces_are_not_split(tmp_path: Path, several: bool) -> None:
     if several:  # bob's other item is not in his list: AP@2 1/2
         true = pl.concat([true, pl.DataFrame({"user": ["bob"], "item": [TITLES[1]]})])
     true.write_csv(tmp_path / "true.csv")
-    found = harness.score(lists, solution=tmp_path / "true.csv", metrics="MAP@2")
-    assert found.metrics["MAP@2"].mean == (1 / 2 if several else 3 / 4)
-    assert found.truth == "one row per item, 2 users"
-    assert "truth: one row per item, 2 users\n" in repr(found)
+    scored = harness.score(lists, solution=tmp_path / "true.csv", metrics="MAP@2")
+    assert scored.metrics["MAP@2"].mean == (1 / 2 if several else 3 / 4)
+    assert scored.truth == "one row per item, 2 users"
+    assert "truth: one row per item, 2 users\n" in repr(scored)
 
 
 @pytest.mark.parametrize(

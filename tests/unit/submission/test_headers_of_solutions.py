@@ -93,5 +93,6 @@ def test_what_a_solution_holds_that_is_not_read(
     path: Path, column: str, cells: tuple[str, str], doubts: tuple[str, ...]
 ) -> None:
     path.write_text(f"user,item,{column}\nann,a,{cells[0]}\nbob,b,{cells[1]}\n")
-    found = of_file(path)
-    assert (found.doubts, found.shape) == (doubts, f"one row per item, 2 users; not read: {column}")
+    solution = of_file(path)
+    assert solution.doubts == doubts
+    assert solution.shape == f"one row per item, 2 users; not read: {column}"

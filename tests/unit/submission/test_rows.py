@@ -110,10 +110,10 @@ def test_lists_with_further_columns(
     path: Path, content: str, positions: list[list[int]], problems: list[object]
 ) -> None:
     path.write_text(content)
-    found = lists(path)
-    assert found.lists is not None
-    assert found.lists.tolist() == positions
-    whole = [brief(problem) for problem in found.validation.problems]
+    examined = lists(path)
+    assert examined.lists is not None
+    assert examined.lists.tolist() == positions
+    whole = [brief(problem) for problem in examined.validation.problems]
     assert [b if b in problems else b[0] for b in whole] == problems
 
 
@@ -216,10 +216,10 @@ def test_lists_of_records_as_spark_recommends_them(table: Path) -> None:
     """The best first, whatever the rating says."""
     ann = [{"item": "b", "rating": 0.5}, {"item": "a", "rating": 0.4}]
     pl.DataFrame({"user": ["ann", "bob"], "recommendations": [ann, []]}).write_parquet(table)
-    found = lists(table)
-    assert found.lists is not None
-    assert found.lists.tolist() == [[1, 0], [-1, -1]]
-    assert [p.code for p in found.validation.problems] == ["SUB113", "SUB301"]
+    examined = lists(table)
+    assert examined.lists is not None
+    assert examined.lists.tolist() == [[1, 0], [-1, -1]]
+    assert [p.code for p in examined.validation.problems] == ["SUB113", "SUB301"]
 
 
 def test_a_name_of_a_file_is_no_pattern(tmp_path: Path) -> None:
