@@ -166,8 +166,8 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     is_list = isinstance(texts, Sequence) and all(isinstance(text, str) for text in texts)
     if not is_list or not texts:
         raise UsageError(
-            f'no condition in {texts!r}; add --at-least "MAP@12 of mine >= popular" (in Python, '
-            'conditions=["MAP@12 of mine >= popular"])'
+            f'found {texts or "no condition"}; add --at-least "MAP@12 of mine >= popular" (in '
+            'Python, conditions=["MAP@12 of mine >= popular"])'
         )
     opened = read(run)
     opened.verify()
