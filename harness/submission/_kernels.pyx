@@ -240,34 +240,8 @@ def looks(
             zeros |= kinds == DIGIT and stop > start + 1 and buffer[start] == 48
             if kinds & DRESS and not (LETTERS[buffer[start]] | LETTERS[buffer[stop - 1]]) & DRESS:
                 kinds &= ~DRESS  # a form leaves out what stands around an id
-            if kinds & (POINT | DRESS | BEYOND):
-                odd |= not keeps_a_letter(buffer, start, stop)
-            odd |= is_exponent(buffer, start, stop)
+            odd |= kinds & (POINT | DRESS | BEYOND) != 0 or is_exponent(buffer, start, stop)
     return digits, width, all_kinds & LOWER != 0, all_kinds & UPPER != 0, zeros, odd
-
-
-cdef int keeps_a_letter(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop
-) except -1 nogil:
-    """Return whether an id has a letter of which no form makes ASCII: of most alphabets.
-
-    Those of ß and ſ are ASCII, and no other letter's from U+00C0 to U+017F, U+0391 to U+047F, of
-    hiragana and katakana, and of most Chinese and Korean.
-    """
-    cdef Py_ssize_t place
-    cdef uint8_t lead, behind
-    for place in range(start, stop - 1):
-        lead, behind = buffer[place], buffer[place + 1]
-        if behind & 0xC0 != 0x80:
-            continue
-        if 0xC3 <= lead <= 0xC5:
-            if not (lead == 0xC3 and behind == 0x9F or lead == 0xC5 and behind == 0xBF):
-                return True
-        elif lead == 0xCE and behind >= 0x91 or 0xCF <= lead <= 0xD1:
-            return True
-        elif lead == 0xE3 and 0x81 <= behind <= 0x83 or 0xE4 <= lead <= 0xE9 or 0xEB <= lead <= 0xEC:
-            return True
-    return False
 
 
 def read_users(
@@ -751,32 +725,6 @@ cdef inline Py_ssize_t slot_of(Words words, uint64_t key, Py_ssize_t mask) excep
     while words.slots[slot] >= 0 and words.keys[words.slots[slot]] != key:
         slot = (slot + 1) & mask
     return slot
-
-
-def admit(
-    const int32_t[::1] codes,
-    const uint64_t[::1] lists,
-    uint8_t[::1] is_there,
-    uint64_t[::1] first_lists,
-    int8_t[::1] again,
-):
-    """Take in the users of lines, and tell who was there before.
-
-    `codes` are below 0 where there is no user; `lists` has the keys of their lists. `is_there` and
-    `first_lists`, (users,), take who has a line, and the key of the first list of each; `again`
-    takes 1 where the user was there before with the same list, 2 with another one.
-    """
-    cdef Py_ssize_t line
-    cdef int32_t user
-    with nogil:
-        for line in range(codes.shape[0]):
-            user = codes[line]
-            if user < 0:
-                continue
-            if is_there[user]:
-                again[line] = 1 if first_lists[user] == lists[line] else 2
-            else:
-                is_there[user], first_lists[user] = True, lists[line]
 
 
 def mark_repeats(

@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -301,7 +301,6 @@ def _no_row(line: bytes, separator: bytes, columns: int) -> bytes:
 
 def _names(alike: LookAlikes, renamed: Bool) -> dict[int, bytes]:
     """Return the known ids that damaged ones become, by line."""
-    is_mended = alike.diagnoses.certain & renamed[alike.diagnoses.codes]
-    known = alike.diagnoses.known
-    pairs = zip(alike.lines.tolist(), alike.which.tolist(), strict=True)
-    return {line: known[which] for line, which in pairs if is_mended[which]}
+    is_mended = alike.rows["certain"] & renamed[alike.rows["code"]]
+    names = zip(alike.rows["line"].tolist(), alike.known, strict=True)
+    return dict(compress(names, is_mended.tolist()))
