@@ -180,7 +180,8 @@ class Scanned:
     def places(self, spans: Int64, *, of_items: bool = False) -> list[Place]:
         """Return the places of `spans`, with the users of the lists where these are `of_items`."""
         lines = self.lines_of(spans[:, 0]).tolist()
-        places = [Place(*place) for place in zip(lines, map(shown, self.texts(spans)), strict=True)]
+        texts = zip(lines, self.texts(spans), strict=True)
+        places = [Place(line, shown(text)) for line, text in texts]
         if not of_items:
             return places
         users = map(shown, self.texts(self.spans(spans[:, 0], USER)))
