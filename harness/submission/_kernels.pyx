@@ -338,45 +338,33 @@ cdef bint is_shaped(
 cdef class Strangers:
     """Items of a block that are not known, in order.
 
-    `spans`, (n, 3), has the line of each, its first byte, and the byte behind the last; `kinds` is
-    OTHER, ALONE or BESIDE.
+    `rows`, (n, 6), has the line of each, its first byte, the byte behind the last, whether it is
+    OTHER, ALONE or BESIDE, and the two halves of its key.
     """
 
-    cdef int64_t[:, ::1] spans_
-    cdef uint64_t[:, ::1] keys_
-    cdef int64_t[::1] kinds_
+    cdef int64_t[:, ::1] held
     cdef Py_ssize_t size
 
     def __init__(self):
-        self.spans_, self.keys_ = np.empty((64, 3), np.int64), np.empty((64, 2), np.uint64)
-        self.kinds_ = np.empty(64, np.int64)
+        self.held = np.empty((64, 6), np.int64)
 
     def __len__(self):
         return self.size
 
     @property
-    def spans(self):
-        return np.asarray(self.spans_)[: self.size]
-
-    @property
-    def keys(self):
-        return np.asarray(self.keys_)[: self.size]
-
-    @property
-    def kinds(self):
-        return np.asarray(self.kinds_)[: self.size]
+    def rows(self):
+        return np.asarray(self.held)[: self.size]
 
     cdef int add(self, Words words, Py_ssize_t word, Py_ssize_t line, int kind) except -1 nogil:
         """Add a word of a line's list."""
-        if self.size == self.kinds_.shape[0]:
+        cdef Py_ssize_t row = self.size
+        if row == self.held.shape[0]:
             with gil:
-                self.spans_ = np.concatenate((self.spans_, np.empty_like(self.spans_)))
-                self.keys_ = np.concatenate((self.keys_, np.empty_like(self.keys_)))
-                self.kinds_ = np.concatenate((self.kinds_, np.empty_like(self.kinds_)))
-        self.spans_[self.size, 0] = line
-        self.spans_[self.size, 1], self.spans_[self.size, 2] = words.begin[word], words.end[word]
-        self.keys_[self.size, 0], self.keys_[self.size, 1] = words.keys[word], words.others[word]
-        self.kinds_[self.size] = kind
+                self.held = np.concatenate((self.held, np.empty_like(self.held)))
+        self.held[row, 0], self.held[row, 3] = line, kind
+        self.held[row, 1], self.held[row, 2] = words.begin[word], words.end[word]
+        self.held[row, 4] = <int64_t>words.keys[word]
+        self.held[row, 5] = <int64_t>words.others[word]
         self.size += 1
         return 0
 
@@ -763,7 +751,7 @@ def write_rows(
     """Write plain lines as rows of CSV, each item once, and no more than `width` of a list.
 
     `between` and `space` are the bytes between items, as they stand and as they are written.
-    `strangers` has items that are not known as `Strangers` has them, and `texts` what is written
+    `strangers` has the rows of `Strangers`, and `texts` what is written
     for each: a row of `spans` and `keys`, or −1 where it stays as it stands. `spans`, (m, 2), tells
     where each text begins and ends in `pool`. `is_plain` tells which lines are written; of these,
     those that need quotes are noted as not plain. `ends` takes where each line ends in `out`.

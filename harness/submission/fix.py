@@ -185,17 +185,16 @@ def mended(
     is_padded = _are_padded(block, scanned, expected.of_users.known.exact)
     is_plain = (scanned.users != NO_ROW) & ~is_padded
     is_plain[[*names]] = False
-    strangers, diagnosis = scanned.strangers, expected.of_items
-    spans, codes = strangers.spans, np.full(len(strangers), -1, np.int32)
-    rows = np.flatnonzero(strangers.kinds != OTHER)
+    strangers, diagnosis = scanned.strangers.rows, expected.of_items
+    rows, codes = np.flatnonzero(strangers[:, 3] != OTHER), np.full(len(strangers), -1, np.int32)
     growth = 0
     if len(rows) > 0:
-        learnt = diagnosis.learn(block, strangers.keys[rows], spans[rows])
+        learnt = diagnosis.learn(block, strangers[rows])
         is_odd = learnt.is_doubtful | (learnt.marks & 1 << faults.SEPARATOR != 0)
-        is_plain[spans[rows[is_odd], 0]] = False
+        is_plain[strangers[rows[is_odd], 0]] = False
         codes[rows] = learnt.codes
         lengths = np.diff(diagnosis.texts.spans)[learnt.codes, 0]
-        growth = int((lengths - np.diff(spans[rows, 1:])[:, 0]).clip(0).sum())
+        growth = int((lengths - np.diff(strangers[rows, 1:3])[:, 0]).clip(0).sum())
     texts, n = diagnosis.texts, len(is_plain)
     ends = np.zeros(n, np.int64)
     out = np.empty(block.size + growth + n + PAD, np.uint8)
@@ -207,7 +206,7 @@ def mended(
         ord(between),
         form.width,
         diagnosis.ids,
-        spans,
+        strangers,
         codes,
         texts.buffer,
         texts.spans,

@@ -65,7 +65,7 @@ def _held(lists: Int32, rows: Ragged) -> Int32:
     return hits
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Summary:
     """What the rows of a submission tell.
 
@@ -134,6 +134,7 @@ class Gathering:
         self._answers = Answers.of(solution, users, items, named=named)
         self._against, self._wanted, self._solution = against, wanted, solution
         self._findings, kept = findings, places or _ALL
+        self._summary = Summary(findings)
         self.expected = Expected.of(users, items, self._answers.rows, kept, wanted)
         self._lists: WideLists | LongLists = WideLists(self._answers, form.between)
         if wanted.long:
@@ -148,8 +149,6 @@ class Gathering:
             )
         self._known, self._torn = np.zeros((2, len(users)), np.bool_)
         self._is_evaluated, self._strangers = self._answers.rows >= 0, KeyTable()
-        self._rows = self._answered = self._evaluated = self._exact = 0
-        self._stranger = ""
         self._alike = [np.zeros(0, LOOK_ALIKE)]
         self._several: dict[int, bytes] = {}
         self._items: dict[str, list[bytes]] = {}
@@ -157,21 +156,21 @@ class Gathering:
     def take(self, scanned: Scanned) -> None:
         """Take in the next block."""
         self._take_faults(scanned)
-        codes, sound = scanned.users.copy(), scanned.users[scanned.sound]
+        summary, codes, sound = self._summary, scanned.users.copy(), scanned.users[scanned.sound]
         known, strange = codes[codes >= 0], np.flatnonzero(codes == STRANGER)
-        if not self._stranger and len(strange) > 0:
+        if not summary.stranger and len(strange) > 0:
             (text,) = scanned.texts(scanned.spans(strange[:1], USER))
-            self._stranger = shown(text)
+            summary.stranger = shown(text)
         if scanned.alike is not None:
             self._take_look_alikes(scanned, scanned.alike)
         codes[strange] = len(self._known) + self._strangers.codes(scanned.keys[strange])
         self._lists.take(scanned, codes, self._findings)
         self._known[known] = True
         self._torn[scanned.torn] = True
-        self._rows += int(np.count_nonzero(codes != NO_ROW))
-        self._exact += len(sound)
-        self._answered += int(np.count_nonzero(self._is_evaluated[sound]))
-        self._evaluated += int(np.count_nonzero(self._is_evaluated[known]))
+        summary.rows += int(np.count_nonzero(codes != NO_ROW))
+        summary.exact += len(sound)
+        summary.answered += int(np.count_nonzero(self._is_evaluated[sound]))
+        summary.evaluated += int(np.count_nonzero(self._is_evaluated[known]))
 
     def _take_faults(self, scanned: Scanned) -> None:
         """Take in the faults that were counted."""
@@ -197,41 +196,28 @@ class Gathering:
 
     def finish(self, cells: Cells) -> Summary:
         """Return what all rows tell."""
-        judged = self._judge_look_alikes()
+        judged, summary = self._judge_look_alikes(), self._summary
         self._note_look_alikes(judged, cells)
-        there = self._note_users()
+        summary.there = self._note_users()
         for code, tokens in self._items.items():
             bare = [token.strip(SPACES) for token in tokens[:EXAMPLES]]
             _name(self._findings.found[code], bare, self.expected.of_items)
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
         self._forget_parts_of_ids()
-        codes, common = self._lists.finish(cells, self._findings)
-        hits, lists = Hits(), None
+        codes, summary.common = self._lists.finish(cells, self._findings)
         if self._solution is not None and codes is not None:
-            lists = self._answers.lists(codes)
-            hits = Hits.of(lists, self._solution)
-        strangers = len(self._strangers) - judged.ids
+            summary.lists = self._answers.lists(codes)
+            summary.hits = Hits.of(summary.lists, self._solution)
+        summary.strangers = len(self._strangers) - judged.ids
+        further = int(np.count_nonzero(self._known & ~self._is_evaluated))
+        summary.outside, summary.known = summary.strangers + further, int(self._known.sum())
         damaged = judged.damaged[~judged.damaged["spaces"]]
-        return Summary(
-            findings=self._findings,
-            rows=self._rows,
-            answered=self._answered,
-            evaluated=self._evaluated,
-            outside=strangers + int(np.count_nonzero(self._known & ~self._is_evaluated)),
-            strangers=strangers,
-            there=there,
-            known=int(self._known.sum()),
-            stranger=self._stranger,
-            exact=self._exact,
-            by_case=len(damaged) > 0 and bool(damaged["by_case"].all()),
-            present=self._known | self._torn,
-            renamed=judged.renamed,
-            common=common,
-            hits=hits,
-            lists=lists,
-            names=[name.decode("utf-8", "replace") for name in self._answers.names or ()],
-        )
+        summary.by_case = len(damaged) > 0 and bool(damaged["by_case"].all())
+        summary.present, summary.renamed = self._known | self._torn, judged.renamed
+        names = self._answers.names or ()
+        summary.names = [name.decode("utf-8", "replace") for name in names]
+        return summary
 
     def _forget_parts_of_ids(self) -> None:
         """Take back that a row holds separators or quotes, where true items hold such too."""
@@ -269,7 +255,7 @@ class Gathering:
         damaged = rows[is_damaged]
         known = damaged[damaged["code"] >= 0]
         self._known[known["code"]] = True
-        self._evaluated += int(np.count_nonzero(self._is_evaluated[known["code"]]))
+        self._summary.evaluated += int(np.count_nonzero(self._is_evaluated[known["code"]]))
         # Two damaged ids of one user stay: either may be another user's.
         _, first = np.unique(known["key"], return_index=True)
         ids = known[first]

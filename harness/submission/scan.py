@@ -315,11 +315,11 @@ def _note_users(block: Block, starts: Int64, stops: Int64, wrong: Counts, tally:
 def _note_items(scanned: Scanned, form: Form, diagnosis: Diagnosis) -> None:
     """Note the faults of items that are not known."""
     block, strangers, tally = scanned.block, scanned.strangers, scanned.tally
-    spans, kinds = strangers.spans, strangers.kinds
+    spans, kinds = strangers.rows[:, :3], strangers.rows[:, 3]
     marks, is_mended = np.full(len(kinds), 1 << UNKNOWN_ITEM), np.zeros(len(kinds), np.bool_)
     rows = np.flatnonzero(kinds != OTHER)
     if len(rows) > 0:
-        learnt = diagnosis.learn(block, strangers.keys[rows], spans[rows])
+        learnt = diagnosis.learn(block, strangers.rows[rows])
         marks[rows], is_mended[rows] = learnt.marks, learnt.is_mended
         between = bytes([form.between_in(block)])
         for row in rows[learnt.is_doubtful & (kinds[rows] == BESIDE)].tolist():
