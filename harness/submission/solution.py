@@ -121,6 +121,10 @@ class File:
                     )
             return {}
         user_column = pl.col(self.table.names["user"]).cast(pl.String)
+        if self.frame["Usage"].dtype not in (pl.String, pl.Null):
+            raise DataError(
+                f'{self.path}: column "Usage" is not text; expected one of {", ".join(USAGES)}'
+            )
         rows = self.frame.select(user=user_column, usage=pl.col("Usage").cast(pl.String))
         wrong = rows.filter(~pl.col("usage").is_in(USAGES).fill_null(False))
         if len(wrong) > 0:
