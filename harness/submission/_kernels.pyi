@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.core.arrays import Int64, UInt64
+from harness.core.arrays import Int64
 
 NO_ID: int
 PADDED_ID: int
@@ -39,13 +39,10 @@ class Ids:
     def __init__(self, *arguments: Any, **named: Any) -> None: ...
 
 class Strangers:
-    spans: Int64
-    keys: UInt64
-    kinds: Int64
+    rows: Int64
 
     def __len__(self) -> int: ...
 
-def admit(*arguments: Any) -> None: ...
 def codes(*arguments: Any) -> None: ...
 def looks(*arguments: Any) -> tuple[bool, int, bool, bool, bool, bool]: ...
 def mark_repeats(*arguments: Any) -> None: ...

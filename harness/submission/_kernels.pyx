@@ -240,34 +240,8 @@ def looks(
             zeros |= kinds == DIGIT and stop > start + 1 and buffer[start] == 48
             if kinds & DRESS and not (LETTERS[buffer[start]] | LETTERS[buffer[stop - 1]]) & DRESS:
                 kinds &= ~DRESS  # a form leaves out what stands around an id
-            if kinds & (POINT | DRESS | BEYOND):
-                odd |= not keeps_a_letter(buffer, start, stop)
-            odd |= is_exponent(buffer, start, stop)
+            odd |= kinds & (POINT | DRESS | BEYOND) != 0 or is_exponent(buffer, start, stop)
     return digits, width, all_kinds & LOWER != 0, all_kinds & UPPER != 0, zeros, odd
-
-
-cdef int keeps_a_letter(
-    const uint8_t[::1] buffer, Py_ssize_t start, Py_ssize_t stop
-) except -1 nogil:
-    """Return whether an id has a letter of which no form makes ASCII: of most alphabets.
-
-    Those of ß and ſ are ASCII, and no other letter's from U+00C0 to U+017F, U+0391 to U+047F, of
-    hiragana and katakana, and of most Chinese and Korean.
-    """
-    cdef Py_ssize_t place
-    cdef uint8_t lead, behind
-    for place in range(start, stop - 1):
-        lead, behind = buffer[place], buffer[place + 1]
-        if behind & 0xC0 != 0x80:
-            continue
-        if 0xC3 <= lead <= 0xC5:
-            if not (lead == 0xC3 and behind == 0x9F or lead == 0xC5 and behind == 0xBF):
-                return True
-        elif lead == 0xCE and behind >= 0x91 or 0xCF <= lead <= 0xD1:
-            return True
-        elif lead == 0xE3 and 0x81 <= behind <= 0x83 or 0xE4 <= lead <= 0xE9 or 0xEB <= lead <= 0xEC:
-            return True
-    return False
 
 
 def read_users(
@@ -364,45 +338,33 @@ cdef bint is_shaped(
 cdef class Strangers:
     """Items of a block that are not known, in order.
 
-    `spans`, (n, 3), has the line of each, its first byte, and the byte behind the last; `kinds` is
-    OTHER, ALONE or BESIDE.
+    `rows`, (n, 6), has the line of each, its first byte, the byte behind the last, whether it is
+    OTHER, ALONE or BESIDE, and the two halves of its key.
     """
 
-    cdef int64_t[:, ::1] spans_
-    cdef uint64_t[:, ::1] keys_
-    cdef int64_t[::1] kinds_
+    cdef int64_t[:, ::1] held
     cdef Py_ssize_t size
 
     def __init__(self):
-        self.spans_, self.keys_ = np.empty((64, 3), np.int64), np.empty((64, 2), np.uint64)
-        self.kinds_ = np.empty(64, np.int64)
+        self.held = np.empty((64, 6), np.int64)
 
     def __len__(self):
         return self.size
 
     @property
-    def spans(self):
-        return np.asarray(self.spans_)[: self.size]
-
-    @property
-    def keys(self):
-        return np.asarray(self.keys_)[: self.size]
-
-    @property
-    def kinds(self):
-        return np.asarray(self.kinds_)[: self.size]
+    def rows(self):
+        return np.asarray(self.held)[: self.size]
 
     cdef int add(self, Words words, Py_ssize_t word, Py_ssize_t line, int kind) except -1 nogil:
         """Add a word of a line's list."""
-        if self.size == self.kinds_.shape[0]:
+        cdef Py_ssize_t row = self.size
+        if row == self.held.shape[0]:
             with gil:
-                self.spans_ = np.concatenate((self.spans_, np.empty_like(self.spans_)))
-                self.keys_ = np.concatenate((self.keys_, np.empty_like(self.keys_)))
-                self.kinds_ = np.concatenate((self.kinds_, np.empty_like(self.kinds_)))
-        self.spans_[self.size, 0] = line
-        self.spans_[self.size, 1], self.spans_[self.size, 2] = words.begin[word], words.end[word]
-        self.keys_[self.size, 0], self.keys_[self.size, 1] = words.keys[word], words.others[word]
-        self.kinds_[self.size] = kind
+                self.held = np.concatenate((self.held, np.empty_like(self.held)))
+        self.held[row, 0], self.held[row, 3] = line, kind
+        self.held[row, 1], self.held[row, 2] = words.begin[word], words.end[word]
+        self.held[row, 4] = <int64_t>words.keys[word]
+        self.held[row, 5] = <int64_t>words.others[word]
         self.size += 1
         return 0
 
@@ -753,32 +715,6 @@ cdef inline Py_ssize_t slot_of(Words words, uint64_t key, Py_ssize_t mask) excep
     return slot
 
 
-def admit(
-    const int32_t[::1] codes,
-    const uint64_t[::1] lists,
-    uint8_t[::1] is_there,
-    uint64_t[::1] first_lists,
-    int8_t[::1] again,
-):
-    """Take in the users of lines, and tell who was there before.
-
-    `codes` are below 0 where there is no user; `lists` has the keys of their lists. `is_there` and
-    `first_lists`, (users,), take who has a line, and the key of the first list of each; `again`
-    takes 1 where the user was there before with the same list, 2 with another one.
-    """
-    cdef Py_ssize_t line
-    cdef int32_t user
-    with nogil:
-        for line in range(codes.shape[0]):
-            user = codes[line]
-            if user < 0:
-                continue
-            if is_there[user]:
-                again[line] = 1 if first_lists[user] == lists[line] else 2
-            else:
-                is_there[user], first_lists[user] = True, lists[line]
-
-
 def mark_repeats(
     const uint8_t[::1] first, const int32_t[::1] items, int64_t[::1] last, uint8_t[::1] again
 ):
@@ -815,7 +751,7 @@ def write_rows(
     """Write plain lines as rows of CSV, each item once, and no more than `width` of a list.
 
     `between` and `space` are the bytes between items, as they stand and as they are written.
-    `strangers` has items that are not known as `Strangers` has them, and `texts` what is written
+    `strangers` has the rows of `Strangers`, and `texts` what is written
     for each: a row of `spans` and `keys`, or −1 where it stays as it stands. `spans`, (m, 2), tells
     where each text begins and ends in `pool`. `is_plain` tells which lines are written; of these,
     those that need quotes are noted as not plain. `ends` takes where each line ends in `out`.

@@ -184,20 +184,17 @@ class Diagnosis:
         self._written: Texts | None = None
         self.joined, self._texts = set[bytes](), set[bytes]()
 
-    def learn(self, block: Block, keys: UInt64, spans: Int64) -> Learnt:
-        """Return what tokens of a block are; each is diagnosed when it is first met.
-
-        Their `keys` are (n, 2); `spans`, (n, 3), have the line of each, its first byte, and the
-        byte behind the last.
-        """
+    def learn(self, block: Block, strangers: Int64) -> Learnt:
+        """Return what rows of `Strangers` are; each token is diagnosed when it is first met."""
         with self._lock:
             if len(self._table) > _MOST_KEPT:
                 self._forget()
-            codes, held = self._table.codes(keys), len(self._marks)
-            new = np.flatnonzero(codes >= held)
+            keys = np.ascontiguousarray(strangers[:, 4:]).view(np.uint64)
+            codes = self._table.codes(keys)
+            new = np.flatnonzero(codes >= len(self._marks))
             if len(new) > 0:
-                _, first = np.unique(codes[new], return_index=True)
-                self._add(block.texts(spans[new[first], 1], spans[new[first], 2]))
+                first = new[np.unique(codes[new], return_index=True)[1]]
+                self._add(block.texts(strangers[first, 1], strangers[first, 2]))
             return Learnt(
                 marks=self._marks[codes],
                 is_mended=self._is_mended[codes],

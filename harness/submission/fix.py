@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -185,17 +185,16 @@ def mended(
     is_padded = _are_padded(block, scanned, expected.of_users.known.exact)
     is_plain = (scanned.users != NO_ROW) & ~is_padded
     is_plain[[*names]] = False
-    strangers, diagnosis = scanned.strangers, expected.of_items
-    spans, codes = strangers.spans, np.full(len(strangers), -1, np.int32)
-    rows = np.flatnonzero(strangers.kinds != OTHER)
+    strangers, diagnosis = scanned.strangers.rows, expected.of_items
+    rows, codes = np.flatnonzero(strangers[:, 3] != OTHER), np.full(len(strangers), -1, np.int32)
     growth = 0
     if len(rows) > 0:
-        learnt = diagnosis.learn(block, strangers.keys[rows], spans[rows])
+        learnt = diagnosis.learn(block, strangers[rows])
         is_odd = learnt.is_doubtful | (learnt.marks & 1 << faults.SEPARATOR != 0)
-        is_plain[spans[rows[is_odd], 0]] = False
+        is_plain[strangers[rows[is_odd], 0]] = False
         codes[rows] = learnt.codes
         lengths = np.diff(diagnosis.texts.spans)[learnt.codes, 0]
-        growth = int((lengths - np.diff(spans[rows, 1:])[:, 0]).clip(0).sum())
+        growth = int((lengths - np.diff(strangers[rows, 1:3])[:, 0]).clip(0).sum())
     texts, n = diagnosis.texts, len(is_plain)
     ends = np.zeros(n, np.int64)
     out = np.empty(block.size + growth + n + PAD, np.uint8)
@@ -207,7 +206,7 @@ def mended(
         ord(between),
         form.width,
         diagnosis.ids,
-        spans,
+        strangers,
         codes,
         texts.buffer,
         texts.spans,
@@ -301,7 +300,6 @@ def _no_row(line: bytes, separator: bytes, columns: int) -> bytes:
 
 def _names(alike: LookAlikes, renamed: Bool) -> dict[int, bytes]:
     """Return the known ids that damaged ones become, by line."""
-    is_mended = alike.diagnoses.certain & renamed[alike.diagnoses.codes]
-    known = alike.diagnoses.known
-    pairs = zip(alike.lines.tolist(), alike.which.tolist(), strict=True)
-    return {line: known[which] for line, which in pairs if is_mended[which]}
+    is_mended = alike.rows["certain"] & renamed[alike.rows["code"]]
+    names = zip(alike.rows["line"].tolist(), alike.known, strict=True)
+    return dict(compress(names, is_mended.tolist()))

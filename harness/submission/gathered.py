@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.core.arrays import Bool, Int32, Ragged
-from harness.delimited._delimited import EXAMPLES
+from harness.core.ids import KeyTable
+from harness.delimited._delimited import EXAMPLES, NO_ROW
 from harness.submission import _kernels as faults
 from harness.submission._kernels import STRANGER, USER
 from harness.submission.diagnose import SEVERAL, Diagnosis
 from harness.submission.expected import Against
 from harness.submission.format import Format, Separators
-from harness.submission.lists import Admitted, Answers, Cells, Common, LongLists, WideLists
+from harness.submission.lists import Answers, Cells, Common, LongLists, WideLists
 from harness.submission.problems import MOST_BYTES, Finding, Findings, Place, shown
 from harness.submission.rules import OF_FAULT
-from harness.submission.scan import SPACES, Expected, Form, ScannedBlock
+from harness.submission.scan import LOOK_ALIKE, SPACES, Expected, Form, LookAlikes, Scanned
 
 if TYPE_CHECKING:
     from harness.protocol.truth import Solution
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
 _ALL = 1 << 31
 _OF_ITEMS = {*range(faults.MISSHAPEN, faults.COUNT)} - {faults.LITERAL}
 """Faults of items that may mean known ones."""
-_LOOK_ALIKE = np.dtype(
-    [("line", np.int64), ("code", np.int32), ("key", np.uint64)]
-    + [(name, np.bool_) for name in ("padded", "spaces", "by_case", "certain")]
-)
-"""A row of a user who looks like a known one.
-
-Its line, the code of the known user, the first half of the key of what stands there, whether plain
-spaces stand around that, whether only spaces tell it from the known id, or only its case, and
-whether it can be mended.
-"""
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,7 @@ def _held(lists: Int32, rows: Ragged) -> Int32:
     return hits
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Summary:
     """What the rows of a submission tell.
 
@@ -124,8 +115,8 @@ class Gathering:
     """Takes in the rows of users, in blocks scanned with what is `expected`.
 
     `against` has all users of whom there may be rows, and whom a `solution` has. Of a list so many
-    `places` are looked at, by default all; `size` is how many bytes there are, if that is known. If
-    `named`, the ids are kept of items that the solution does not have.
+    `places` are looked at, by default all. If `named`, the ids are kept of items that the solution
+    does not have.
     """
 
     def __init__(
@@ -137,17 +128,14 @@ class Gathering:
         findings: Findings,
         *,
         places: int | None,
-        size: int,
         named: bool,
     ) -> None:
         users, items = against.users, against.items_of(wanted)
         self._answers = Answers.of(solution, users, items, named=named)
-        rows = self._answers.rows
         self._against, self._wanted, self._solution = against, wanted, solution
-        self._findings = findings
-        kept = places or _ALL
-        self.expected = Expected.of(users, items, rows, kept, wanted)
-        self._users = Admitted(len(users), size)
+        self._findings, kept = findings, places or _ALL
+        self._summary = Summary(findings)
+        self.expected = Expected.of(users, items, self._answers.rows, kept, wanted)
         self._lists: WideLists | LongLists = WideLists(self._answers, form.between)
         if wanted.long:
             by = ("score" if wanted.descending else "rank") if wanted.order else ""
@@ -159,79 +147,77 @@ class Gathering:
                 order=by,
                 in_row_order=against.in_row_order,
             )
-        self._answered = self._evaluated = self._exact = 0
-        self._is_evaluated = rows >= 0
-        self._stranger = ""
-        self._alike = [np.zeros(0, _LOOK_ALIKE)]
+        self._known, self._torn = np.zeros((2, len(users)), np.bool_)
+        self._is_evaluated, self._strangers = self._answers.rows >= 0, KeyTable()
+        self._alike = [np.zeros(0, LOOK_ALIKE)]
         self._several: dict[int, bytes] = {}
         self._items: dict[str, list[bytes]] = {}
 
-    def take(self, scanned: ScannedBlock) -> None:
+    def take(self, scanned: Scanned) -> None:
         """Take in the next block."""
-        content = scanned.content
-        for fault in np.flatnonzero(content.tally.counts).tolist():
-            if fault in OF_FAULT:
-                lines = int(content.tally.lines[fault])
-                examples = content.tally.examples[fault, : min(lines, EXAMPLES)]
-                where = scanned.places(examples)
-                if fault in _OF_ITEMS:
-                    where = scanned.places_of_items(examples)
-                    self._items.setdefault(OF_FAULT[fault], []).extend(scanned.texts(examples))
-                self._findings.add(OF_FAULT[fault], int(content.tally.counts[fault]), where, lines)
-                if fault in _OF_ITEMS:
-                    finding = self._findings.found[OF_FAULT[fault]]
-                    finding.mended = (finding.mended or 0) + int(content.tally.mended[fault])
-        if not self._stranger and (content.users == STRANGER).any():
-            row = int((content.users == STRANGER).argmax())
-            start, stop = int(content.starts[row, USER]), int(content.stops[row, USER])
-            self._stranger = shown(scanned.block.text(start, stop))
-        self._take_look_alikes(scanned)
-        self._lists.take(scanned, self._users, self._findings)
-        self._users.torn[content.torn] = True
-        self._exact += int(np.count_nonzero(content.sound))
-        self._answered += int(np.count_nonzero(self._is_evaluated[content.users[content.sound]]))
-        known = content.users[content.users >= 0]
-        self._evaluated += int(np.count_nonzero(self._is_evaluated[known]))
+        self._take_faults(scanned)
+        summary, codes, sound = self._summary, scanned.users.copy(), scanned.users[scanned.sound]
+        known, strange = codes[codes >= 0], np.flatnonzero(codes == STRANGER)
+        if not summary.stranger and len(strange) > 0:
+            (text,) = scanned.texts(scanned.spans(strange[:1], USER))
+            summary.stranger = shown(text)
+        if scanned.alike is not None:
+            self._take_look_alikes(scanned, scanned.alike)
+        codes[strange] = len(self._known) + self._strangers.codes(scanned.keys[strange])
+        self._lists.take(scanned, codes, self._findings)
+        self._known[known] = True
+        self._torn[scanned.torn] = True
+        summary.rows += int(np.count_nonzero(codes != NO_ROW))
+        summary.exact += len(sound)
+        summary.answered += int(np.count_nonzero(self._is_evaluated[sound]))
+        summary.evaluated += int(np.count_nonzero(self._is_evaluated[known]))
+
+    def _take_faults(self, scanned: Scanned) -> None:
+        """Take in the faults that were counted."""
+        tally = scanned.tally
+        for fault in np.flatnonzero(tally.counts).tolist():
+            if fault not in OF_FAULT:
+                continue
+            code, lines, of_items = OF_FAULT[fault], int(tally.lines[fault]), fault in _OF_ITEMS
+            examples = tally.examples[fault, : min(lines, EXAMPLES)]
+            places = scanned.places(examples, of_items=of_items)
+            self._findings.add(code, int(tally.counts[fault]), places, lines)
+            if of_items:
+                self._items.setdefault(code, []).extend(scanned.texts(examples))
+                finding = self._findings.found[code]
+                finding.mended = (finding.mended or 0) + int(tally.mended[fault])
+
+    def _take_look_alikes(self, scanned: Scanned, alike: LookAlikes) -> None:
+        """Take in users who look like known ones; who they are is told when all rows are there."""
+        for row in np.flatnonzero(alike.rows["code"] == SEVERAL).tolist():
+            self._several[int(alike.rows["key"][row])] = alike.tokens[row]
+        alike.rows["line"] = scanned.lines_of(alike.rows["line"])
+        self._alike.append(alike.rows)
 
     def finish(self, cells: Cells) -> Summary:
         """Return what all rows tell."""
-        judged = self._judge_look_alikes()
+        judged, summary = self._judge_look_alikes(), self._summary
         self._note_look_alikes(judged, cells)
-        there = self._note_users()
+        summary.there = self._note_users()
         for code, tokens in self._items.items():
             bare = [token.strip(SPACES) for token in tokens[:EXAMPLES]]
             _name(self._findings.found[code], bare, self.expected.of_items)
         if self._wanted.empty:
             self._findings.found.pop("SUB301", None)
         self._forget_parts_of_ids()
-        codes, common = self._lists.finish(cells, self._findings)
-        hits, lists = Hits(), None
+        codes, summary.common = self._lists.finish(cells, self._findings)
         if self._solution is not None and codes is not None:
-            lists = self._answers.lists(codes)
-            hits = Hits.of(lists, self._solution)
-        users = self._users
-        further = int(np.count_nonzero(users.known & ~self._is_evaluated))
-        strangers = users.strangers - judged.ids
+            summary.lists = self._answers.lists(codes)
+            summary.hits = Hits.of(summary.lists, self._solution)
+        summary.strangers = len(self._strangers) - judged.ids
+        further = int(np.count_nonzero(self._known & ~self._is_evaluated))
+        summary.outside, summary.known = summary.strangers + further, int(self._known.sum())
         damaged = judged.damaged[~judged.damaged["spaces"]]
-        return Summary(
-            findings=self._findings,
-            rows=users.rows,
-            answered=self._answered,
-            evaluated=self._evaluated,
-            outside=strangers + further,
-            strangers=strangers,
-            there=there,
-            known=int(users.known.sum()),
-            stranger=self._stranger,
-            exact=self._exact,
-            by_case=len(damaged) > 0 and bool(damaged["by_case"].all()),
-            present=users.known | users.torn,
-            renamed=judged.renamed,
-            common=common,
-            hits=hits,
-            lists=lists,
-            names=[name.decode("utf-8", "replace") for name in self._answers.names or ()],
-        )
+        summary.by_case = len(damaged) > 0 and bool(damaged["by_case"].all())
+        summary.present, summary.renamed = self._known | self._torn, judged.renamed
+        names = self._answers.names or ()
+        summary.names = [name.decode("utf-8", "replace") for name in names]
+        return summary
 
     def _forget_parts_of_ids(self) -> None:
         """Take back that a row holds separators or quotes, where true items hold such too."""
@@ -245,37 +231,20 @@ class Gathering:
 
     def _note_users(self) -> int:
         """Note who is missing, and who need not be there; return how many of those who must are."""
-        against, users = self._against, self._users
-        there = users.known | users.torn
+        against, there = self._against, self._known | self._torn
         missing = np.flatnonzero(~there[: against.required])
         if len(missing) > 0:
             first = against.users.named(missing[:EXAMPLES])
             self._findings.add("SUB201", len(missing), _named(first))
-        beyond = against.required + np.flatnonzero(users.known[against.required :])
+        beyond = against.required + np.flatnonzero(self._known[against.required :])
         if against.required > 0 and len(beyond) > 0:
             first_ids = against.users.named(beyond[:EXAMPLES])
             self._findings.add("SUB214", len(beyond), _named(first_ids))
         return int(np.count_nonzero(there[: against.required]))
 
-    def _take_look_alikes(self, scanned: ScannedBlock) -> None:
-        """Take in users who look like known ones; who they are is told when all rows are there."""
-        alike = scanned.content.alike
-        if alike is None:
-            return
-        diagnoses, rows = alike.diagnoses, np.empty(len(alike.lines), _LOOK_ALIKE)
-        rows["line"], rows["padded"] = scanned.lines_of(alike.lines), alike.padded
-        rows["key"] = scanned.content.keys[alike.lines, 0]
-        rows["spaces"] = diagnoses.marks[alike.which] == 1 << faults.PADDED_ID
-        rows["code"], rows["certain"] = diagnoses.codes[alike.which], diagnoses.certain[alike.which]
-        rows["by_case"] = diagnoses.by_case[alike.which]
-        self._alike.append(rows)
-        for row in np.flatnonzero(rows["code"] == SEVERAL).tolist():
-            self._several[int(rows["key"][row])] = alike.tokens[alike.which[row]]
-
     def _judge_look_alikes(self) -> _Judged:
         """Tell damaged ids from users who look like known ones that have rows of their own."""
-        rows, users = np.concatenate(self._alike), self._users
-        there = users.known | users.torn
+        rows, there = np.concatenate(self._alike), self._known | self._torn
         is_damaged = np.zeros(len(rows), np.bool_)
         is_single = rows["code"] >= 0
         is_damaged[is_single] = ~there[rows["code"][is_single]]
@@ -285,8 +254,8 @@ class Gathering:
             is_damaged |= ~is_single & np.isin(rows["key"], keys)
         damaged = rows[is_damaged]
         known = damaged[damaged["code"] >= 0]
-        users.known[known["code"]] = True
-        self._evaluated += int(np.count_nonzero(self._is_evaluated[known["code"]]))
+        self._known[known["code"]] = True
+        self._summary.evaluated += int(np.count_nonzero(self._is_evaluated[known["code"]]))
         # Two damaged ids of one user stay: either may be another user's.
         _, first = np.unique(known["key"], return_index=True)
         ids = known[first]
@@ -333,7 +302,7 @@ class Gathering:
 
 
 class _Judged(NamedTuple):
-    """Rows of users who look like known ones, `_LOOK_ALIKE` each.
+    """Rows of users who look like known ones, `LOOK_ALIKE` each.
 
     Those in `damaged` have a known user without a row, those in `extra` one with a row. `renamed`
     tells which known users get the rows of the one damaged id that means them, and `ids` how many

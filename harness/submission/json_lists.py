@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -22,10 +22,7 @@ import polars as pl
 from harness.core.arrays import Int64
 from harness.core.column_names import column_of, has_role
 from harness.core.errors import printable
-from harness.core.ids import KeyTable
-from harness.delimited import blocks
 from harness.delimited.stream import Refused
-from harness.submission.keys import first_met, packed
 
 LONGEST = 1 << 24
 """Letters of a row: one object, or the items of a user."""
@@ -34,7 +31,7 @@ _MARGIN = 64
 """Letters at the end of a text that may be the beginning of something."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _HALF = re.compile("[\ud800-\udfff]")
-_PART, _FIRST = 1 << 14, 1 << 18
+_FIRST = 1 << 18
 _UNIT = "\x1f"
 _SHOWN = 40
 _NESTED = {list, dict}
@@ -201,7 +198,7 @@ def _records(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
         yield from _objects(text, "]")
         text.take("]")
     elif begin == "{" and not text.begins_with_row():
-        yield from _once(_users(text, names), names[0])
+        yield from _users(text, names)
     else:
         yield from _objects(text, "")
     if text.peek():
@@ -220,9 +217,12 @@ def _objects(text: _Text, end: str) -> Iterator[_Row]:
 
 
 def _users(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
-    """Yield the users of one object, and their items, as rows."""
+    """Yield the users of one object, and their items, as rows.
+
+    A user who stands there again is refused: JSON's readers keep one of the two.
+    """
     text.take("{")
-    first = ""
+    users = set[str]()
     while text.peek() != "}":
         line = text.line
         user = text.value()
@@ -232,28 +232,17 @@ def _users(text: _Text, names: tuple[str, str]) -> Iterator[_Row]:
         items = text.value()
         if text.peek() != "}":
             text.take(",}")
-        yield line, dict(zip(names, (user, items), strict=True))
-        if first and _is_column(first) and _is_column(user):
+        if user in users:
+            raise _refused(line, f'the key "{user[:_SHOWN]}" is there twice')
+        users.add(user)
+        if len(users) == 2 and all(map(_is_column, users)):
             raise _refused(line, "found columns; write rows: " + _PANDAS)
-        first = "" if first else user
+        yield line, dict(zip(names, (user, items), strict=True))
     text.take("}")
 
 
 def _is_column(name: str) -> bool:
     return name in ("columns", "index", "data") or has_role(name, ("user", "item", "list"))
-
-
-def _once(rows: Iterator[_Row], user: str) -> Iterator[_Row]:
-    """Yield rows; refuse a user who stands there again, of whom JSON's readers keep one."""
-    users, secret = KeyTable(), blocks.secret()
-    while part := list(islice(rows, _PART)):
-        names = [row[user].encode("utf-8", "surrogatepass") for _, row in part]
-        buffer, starts, stops = packed(names)
-        is_new = first_met(users, blocks.keys(buffer, starts, stops, secret))
-        for again in np.flatnonzero(~is_new).tolist():
-            line, row = part[again]
-            raise _refused(line, f'the key "{row[user][:_SHOWN]}" is there twice')
-        yield from part
 
 
 def _refused(line: int, value: str) -> Refused:

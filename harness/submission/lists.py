@@ -8,97 +8,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from harness.core.arrays import Bool, Floats, Int32, Int64, UInt64
-from harness.core.ids import KeyTable
 from harness.core.triples import Triples, lists_of
 from harness.delimited import _delimited
 from harness.delimited._delimited import EXAMPLES, NO_ROW
 from harness.delimited.blocks import Block
 from harness.submission import _kernels
-from harness.submission._kernels import EMPTY, LIST, ONE_ITEM, ORDER, STRANGER, USER
+from harness.submission._kernels import EMPTY, LIST, ONE_ITEM, ORDER, USER
 from harness.submission.keys import Known, Learning
 from harness.submission.problems import Findings, Place, shown
-from harness.submission.scan import ScannedBlock
+from harness.submission.scan import Scanned
 
 if TYPE_CHECKING:
     from harness.protocol.truth import Solution
 
 Cells = Callable[[list[int], int], dict[int, bytes]]
 """Returns the cells of a column in some physical lines, which are read once more."""
-_LEAST, _MOST_FILLED = 1 << 12, 0.7
-
-
-class Admitted:
-    """Which users a file has; of `size` bytes, if known, so that there is room for as many.
-
-    Attributes
-    ----------
-    torn : bool array, one a known user
-        Who has a line that is no row.
-    rows : int
-    """
-
-    def __init__(self, n_known: int, size: int = 0) -> None:
-        self.torn: Bool = np.zeros(n_known, np.bool_)
-        self.rows = 0
-        self._n_known, self._size = n_known, size
-        self._strangers = KeyTable()
-        # Of known users, then of strangers, with room for more of these.
-        self._is_there: Bool = np.zeros(n_known, np.bool_)
-        self._lists: UInt64 = np.zeros(n_known, np.uint64)
-
-    @property
-    def known(self) -> Bool:
-        """Who of the known users has a row."""
-        return self._is_there[: self._n_known]
-
-    @property
-    def strangers(self) -> int:
-        """Users who are not known."""
-        return len(self._strangers)
-
-    def admit(
-        self, users: Int32, keys: UInt64, lists: UInt64, size: int = 1
-    ) -> tuple[Int64, Int64]:
-        """Take in the users of a block of `size` bytes, and keys of their lists.
-
-        Returns the lines whose users were there before, with another list and with the same one.
-        """
-        strange = users == STRANGER
-        if self.strangers == 0 and strange.any():
-            strangers = len(np.unique(keys[strange, 0])) * max(1.0, self._size / size)
-            rows_of_table = max(_LEAST, 1 << int(strangers / _MOST_FILLED).bit_length())
-            self._strangers = KeyTable(np.zeros((rows_of_table, 2), np.uint64))
-            self._make_room(int(strangers))
-        codes = self._codes(users, keys)
-        if self._n_known + self.strangers > len(self._is_there):
-            self._make_room(2 * self.strangers)
-        again = np.zeros(len(codes), np.int8)
-        _kernels.admit(codes, lists, self._is_there, self._lists, again)
-        return np.flatnonzero(again == 2), np.flatnonzero(again == 1)
-
-    def codes(self, users: Int32, keys: UInt64) -> Int32:
-        """Take in rows of which a user may have many; return codes, others' behind the known."""
-        self._is_there[users[users >= 0]] = True
-        return self._codes(users, keys)
-
-    def _codes(self, users: Int32, keys: UInt64) -> Int32:
-        self.rows += int(np.count_nonzero(users != NO_ROW))
-        strange = users == STRANGER
-        codes = users.copy()
-        codes[strange] = self._n_known + self._strangers.codes(keys[strange])
-        return codes
-
-    def _make_room(self, strangers: int) -> None:
-        """Make room for so many strangers; what nobody writes to takes no memory."""
-        is_there, lists = self._is_there, self._lists
-        self._is_there = np.zeros(self._n_known + strangers, np.bool_)
-        self._lists = np.zeros(self._n_known + strangers, np.uint64)
-        self._is_there[: len(is_there)], self._lists[: len(lists)] = is_there, lists
 
 
 @dataclass(frozen=True)
@@ -159,66 +88,96 @@ class Answers:
         return ~held[np.minimum(codes, len(self.positions))]
 
 
+class _Part(NamedTuple):
+    """The users of a block, a row each, and the lists that are kept: their rows of the truth."""
+
+    users: Int32
+    lines: Int64
+    list_keys: UInt64
+    rows: Int32
+    sizes: Int64
+    items: Int32
+
+
 class WideLists:
     """Lists, the first of each user's, whose items stand `between` some byte."""
 
     def __init__(self, answers: Answers, between: int) -> None:
         self._answers, self._between = answers, bytes([between])
-        self._lists: Int32 = np.full((answers.n_users, 1), -1, np.int32)
-        self._taken = np.zeros(answers.n_users, np.bool_)
+        self._parts: list[_Part] = []
         self._held = self._same = self._single = 0
         self._first: int | None = None
 
-    def take(self, scanned: ScannedBlock, users: Admitted, findings: Findings) -> None:
-        """Take in the next block, and its users."""
-        content = scanned.content
-        size = scanned.block.size
-        other, same = users.admit(content.users, content.keys, content.list_keys, size)
-        for code, lines in (("SUB203", other), ("SUB211", same)):
-            findings.add(code, len(lines), scanned.places(content.spans(lines[:EXAMPLES], USER)))
-        rows, ends, items = content.lists
-        self._put(rows, ends, items if self._answers.names is None else self._named(scanned))
-        if content.n_same > 0 and self._first is None:
-            self._first = content.first_sum
-        self._same += content.n_same if content.first_sum == self._first else 0
-        self._held += int(np.count_nonzero(content.users != NO_ROW))
-        self._single += int(content.tally.lines[[EMPTY, ONE_ITEM]].sum())
+    def take(self, scanned: Scanned, users: Int32, findings: Findings) -> None:
+        """Take in the next block; `users` are codes, others' behind those of the known."""
+        is_user, lists = users >= 0, scanned.lists
+        part = _Part(
+            users=users[is_user],
+            lines=scanned.lines_of(np.flatnonzero(is_user)),
+            list_keys=scanned.list_keys[is_user],
+            rows=lists.rows.copy(),
+            sizes=np.diff(lists.ends, prepend=0),
+            items=lists.items.copy() if self._answers.names is None else self._named(scanned),
+        )
+        self._parts.append(part)
+        if scanned.n_same > 0 and self._first is None:
+            self._first = scanned.first_sum
+        self._same += scanned.n_same if scanned.first_sum == self._first else 0
+        self._held += int(np.count_nonzero(scanned.users != NO_ROW))
+        self._single += int(scanned.tally.lines[[EMPTY, ONE_ITEM]].sum())
 
-    def _named(self, scanned: ScannedBlock) -> Int32:
+    def _named(self, scanned: Scanned) -> Int32:
         """Return the items of lists, those that the solution does not have by their ids."""
-        content, items = scanned.content, scanned.content.lists.items.copy()
-        sound = np.flatnonzero(content.sound)
-        lines = sound[self._answers.rows[content.users[sound]] >= 0]
-        begins, unknown = 0, self._answers.are_others(items)
-        for line, end in zip(lines.tolist(), content.lists.ends.tolist(), strict=True):
-            if unknown[begins:end].any():
-                start, stop = content.starts[line, LIST], content.stops[line, LIST]
-                words = scanned.block.text(int(start), int(stop)).split(self._between)
-                words = list(filter(None, words))
-                for place in np.flatnonzero(unknown[begins:end]).tolist():
-                    items[begins + place] = self._answers.name(words[place])
+        items, begins = scanned.lists.items.copy(), 0
+        sound = np.flatnonzero(scanned.sound)
+        lines = sound[self._answers.rows[scanned.users[sound]] >= 0]
+        texts = scanned.block.texts(scanned.starts[lines, LIST], scanned.stops[lines, LIST])
+        is_other = self._answers.are_others(items)
+        for text, end in zip(texts, scanned.lists.ends.tolist(), strict=True):
+            words = [word for word in text.split(self._between) if word]
+            for place in np.flatnonzero(is_other[begins:end]).tolist():
+                items[begins + place] = self._answers.name(words[place])
             begins = end
         return items
 
-    def _put(self, rows: Int32, ends: Int64, items: Int32) -> None:
-        """Put lists into their rows; the first of a user's stands."""
-        sizes = np.diff(ends, prepend=0)
-        widest, held = int(sizes.max(initial=0)), self._lists.shape[1]
-        if widest > held:
-            wider = np.full((len(self._lists), widest), -1, np.int32)
-            wider[:, :held] = self._lists
-            self._lists = wider
-        _, first = np.unique(rows, return_index=True)
-        is_first = np.zeros(len(rows), np.bool_)
-        is_first[first] = ~self._taken[rows[first]]
-        self._taken[rows] = True
-        position = np.arange(len(items)) - np.repeat(ends - sizes, sizes)
-        kept = np.repeat(is_first, sizes)
-        self._lists[np.repeat(rows, sizes)[kept], position[kept]] = items[kept]
-
     def finish(self, cells: Cells, findings: Findings) -> tuple[Int32 | None, Common]:
         """Return the lists by codes, −1 = empty, and what all have in common."""
-        return self._lists, Common(self._held, self._same, self._single)
+        common = Common(self._held, self._same, self._single)
+        if not self._parts:
+            return np.full((self._answers.n_users, 1), -1, np.int32), common
+        self._note_repeated(cells, findings)
+        rows = np.concatenate([part.rows for part in self._parts])
+        sizes = np.concatenate([part.sizes for part in self._parts])
+        items = np.concatenate([part.items for part in self._parts])
+        self._parts.clear()
+        is_first = np.zeros(len(rows), np.bool_)
+        is_first[np.unique(rows, return_index=True)[1]] = True
+        items = items[np.repeat(is_first, sizes)]
+        rows, sizes = rows[is_first], sizes[is_first]
+        is_filled = np.arange(sizes.max(initial=1)) < sizes[:, np.newaxis]
+        first_lists = np.full(is_filled.shape, -1, np.int32)
+        first_lists[is_filled] = items
+        lists = np.full((self._answers.n_users, is_filled.shape[1]), -1, np.int32)
+        lists[rows] = first_lists
+        return lists, common
+
+    def _note_repeated(self, cells: Cells, findings: Findings) -> None:
+        """Note the rows of users that have an earlier one, with another list or the same one."""
+        users = np.concatenate([part.users for part in self._parts])
+        if np.bincount(users).max(initial=0) <= 1:
+            return
+        keys = np.concatenate([part.list_keys for part in self._parts])
+        lines = np.concatenate([part.lines for part in self._parts])
+        rows = np.arange(len(users))
+        first = np.empty(int(users.max(initial=-1)) + 1, np.int64)
+        first[users[::-1]] = rows[::-1]  # of several rows, what is written last stays
+        again = np.flatnonzero(first[users] != rows)
+        is_same = keys[again] == keys[first[users[again]]]
+        for code, repeated in (("SUB203", again[~is_same]), ("SUB211", again[is_same])):
+            examples = lines[repeated[:EXAMPLES]].tolist()
+            texts = cells(examples, USER) if examples else {}
+            places = [Place(line, shown(texts[line])) for line in examples]
+            findings.add(code, len(repeated), places)
 
 
 _FEW_CELLS, _MOST_EMPTY = 1 << 22, 16
@@ -248,38 +207,20 @@ class LongLists:
         self._answers, self._k, self._kept = answers, k, kept
         self._order, self._in_row_order = order, in_row_order
         self._known_items, self._items = len(items), Learning()
-        self._ids: dict[int, bytes] = {}  # of items, where some are to be named or put in order
-        self._is_met = np.zeros(0, np.bool_)
-        self._strangers = 0
         self._parts: list[Triples] = []
 
-    def take(self, scanned: ScannedBlock, users: Admitted, findings: Findings) -> None:
+    def take(self, scanned: Scanned, users: Int32, findings: Findings) -> None:
         """Take in the next block; that users stand in several rows is as it should be."""
-        block, content = scanned.block, scanned.content
-        rows = content.lists.rows[np.diff(content.lists.ends, prepend=0) > 0].astype(np.int64)
+        lists = scanned.lists
+        rows = lists.rows[np.diff(lists.ends, prepend=0) > 0].astype(np.int64)
         numbers, wrong = self._numbers(scanned, rows)
         bad = rows[wrong]
-        findings.add("SUB313", len(bad), scanned.places(content.spans(bad[:EXAMPLES], -1)))
-        codes, by_score = users.codes(content.users, content.keys)[rows], self._order == "score"
-        self._strangers = users.strangers
-        items = content.lists.items.copy()  # one each
+        findings.add("SUB313", len(bad), scanned.places(scanned.spans(bad[:EXAMPLES], -1)))
+        items = lists.items.copy()  # one each
         strange = items >= self._known_items
-        starts, stops = content.starts[rows, LIST], content.stops[rows, LIST]
-        items[strange] = self._known_items + self._items.add(
-            block.buffer, starts[strange], stops[strange]
-        )
-        if self._answers.n_users > 0 and (self._answers.names is not None or by_score):
-            self._keep_ids(block, items, starts, stops)
-        self._parts.append(Triples(codes, items, numbers, scanned.lines_of(rows)))
-
-    def _keep_ids(self, block: Block, items: Int32, starts: Int64, stops: Int64) -> None:
-        """Keep the ids of items that are met for the first time."""
-        further = int(items.max(initial=-1)) + 1 - len(self._is_met)
-        self._is_met = np.append(self._is_met, np.zeros(max(further, 0), np.bool_))
-        new = np.flatnonzero(~self._is_met[items])
-        self._is_met[items[new]] = True
-        for row in new[np.unique(items[new], return_index=True)[1]].tolist():
-            self._ids[int(items[row])] = block.text(int(starts[row]), int(stops[row]))
+        starts, stops = (ends[rows[strange], LIST] for ends in (scanned.starts, scanned.stops))
+        items[strange] = self._known_items + self._items.add(scanned.block.buffer, starts, stops)
+        self._parts.append(Triples(users[rows], items, numbers, scanned.lines_of(rows)))
 
     def finish(self, cells: Cells, findings: Findings) -> tuple[Int32 | None, Common]:
         """Return the same, None where a rank is far too high; note what is wrong with lists."""
@@ -315,13 +256,13 @@ class LongLists:
         elif tied.any():  # of two on a rank the first stands
             rank = rank[~tied]
             rows = Triples(rows.user[~tied], rows.item[~tied], rank, rows.line[~tied])
-        return self._lists(rows, rank), common
+        return self._lists(rows, rank, cells), common
 
-    def _numbers(self, scanned: ScannedBlock, rows: Int64) -> tuple[Floats, Bool]:
+    def _numbers(self, scanned: Scanned, rows: Int64) -> tuple[Floats, Bool]:
         """Return what orders the items of a list, the first lowest, and where it is no number."""
         if not self._order:
             return np.zeros(0), np.zeros(len(rows), np.bool_)
-        starts, stops = scanned.content.starts[rows, ORDER], scanned.content.stops[rows, ORDER]
+        starts, stops = scanned.starts[rows, ORDER], scanned.stops[rows, ORDER]
         numbers = numbers_in(scanned.block, starts, stops)
         wrong = np.isnan(numbers)
         if self._order == "score":
@@ -335,7 +276,8 @@ class LongLists:
         Whole numbers that a float cannot tell apart are compared by all their digits.
         """
         several = tied | np.append(tied[1:], False)
-        met = sorted(np.unique(rows.item[several]).tolist(), key=self._ids.__getitem__)
+        ids = _ids_in(rows, several, cells)
+        met = sorted(ids, key=ids.__getitem__)
         place = np.zeros(int(rows.item.max()) + 1, np.int64)
         place[met] = np.arange(len(met))
         by_id, exact = np.where(several, place[rows.item], 0), np.zeros(len(several), np.int64)
@@ -346,19 +288,29 @@ class LongLists:
         exact[large] = [places[number] for number in digits]
         return rows.ordered(exact, by_id)
 
-    def _lists(self, rows: Triples, rank: Floats) -> Int32 | None:
+    def _lists(self, rows: Triples, rank: Floats, cells: Cells) -> Int32 | None:
         """Return the lists; None where ranks far too high leave nearly all cells empty."""
         answers = self._answers
-        row = np.concatenate((answers.rows, np.full(self._strangers, -1, np.int32)))[rows.user]
+        row = np.append(answers.rows, -1)[np.minimum(rows.user, len(answers.rows))]
         keep = (row >= 0) & (rank <= self._kept)
-        row, item, rank = row[keep], rows.item[keep], rank[keep]
-        width = int(rank.max(initial=1))
+        kept = Triples(row[keep], rows.item[keep], rank[keep], rows.line[keep])
+        width = int(kept.number.max(initial=1))
         if answers.n_users * width > max(_FEW_CELLS, _MOST_EMPTY * len(rows.item)):
             return None
         if answers.names is not None:
-            unknown = answers.are_others(item)
-            item[unknown] = [answers.name(self._ids[code]) for code in item[unknown].tolist()]
-        return lists_of(row, item, rank, answers.n_users, width)
+            is_other = answers.are_others(kept.item)
+            ids = _ids_in(kept, is_other, cells)
+            codes = kept.item[is_other].tolist()
+            kept.item[is_other] = [answers.name(ids[code]) for code in codes]
+        return lists_of(kept.user, kept.item, kept.number, answers.n_users, width)
+
+
+def _ids_in(rows: Triples, are_asked: Bool, cells: Cells) -> dict[int, bytes]:
+    """Return the ids of the items in some rows, which are read once more, by their codes."""
+    items, first = np.unique(rows.item[are_asked], return_index=True)
+    lines = rows.line[are_asked][first].tolist()
+    texts = cells(sorted(lines), LIST) if lines else {}
+    return {item: texts[line] for item, line in zip(items.tolist(), lines, strict=True)}
 
 
 def numbers_in(block: Block, starts: Int64, stops: Int64) -> Floats:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.core.arrays import Bool, Counts, Int32, Int64, UInt64
-from harness.core.ids import KeyTable
 from harness.delimited import blocks
 from harness.delimited._delimited import EXAMPLES, NO_ROW, Tally
 from harness.delimited.blocks import Block, Blocks, Survey, in_order, survey
@@ -30,9 +30,8 @@ from harness.submission._kernels import (
     read_items,
     read_users,
 )
-from harness.submission.diagnose import Diagnoses, Diagnosis
+from harness.submission.diagnose import Diagnosis
 from harness.submission.format import Format
-from harness.submission.header import Header
 from harness.submission.keys import Known
 from harness.submission.problems import MOST_BYTES, Findings, Place, shown
 
@@ -61,22 +60,6 @@ class Form:
     long: bool = False
     letters: bytes = b""
     length: int = 0
-
-    @classmethod
-    def of(cls, head: Header, places: dict[str, int], wanted: Format) -> Form:
-        """Return how a file of this header and format is cut; `places` are those of the columns."""
-        form = cls(
-            fields=len(head.columns),
-            user=places[wanted.user],
-            items=places[wanted.items],
-            between=ord(wanted.between),
-            letters=wanted.letters.encode(),
-            length=wanted.length,
-        )
-        if wanted.long:
-            order = places[wanted.order] if wanted.order else None
-            return replace(form, order=order, long=True)
-        return form if wanted.k is None else replace(form, width=wanted.k)
 
     def between_in(self, block: Block) -> int:
         """Return the byte between items of a block; where a row holds one, a byte no field has."""
@@ -119,19 +102,24 @@ class Expected:
         return cls(answered, kept, of_users, of_items)
 
 
-@dataclass(frozen=True, eq=False)
-class LookAlikes:
-    """Users of lines who are not known, and look like one who is.
+LOOK_ALIKE = np.dtype(
+    [("line", np.int64), ("code", np.int32), ("key", np.uint64)]
+    + [(name, np.bool_) for name in ("padded", "spaces", "by_case", "certain")]
+)
+"""A row of a user who is not known, and looks like one who is.
 
-    `which` has of each line the place of its token in `tokens` and in `diagnoses`, `padded` whether
-    plain spaces stand around the id.
-    """
+Its line, the code of the known user (SEVERAL: there are more), the first half of the key of what
+stands there, whether plain spaces stand around that, whether only spaces tell it from the known id,
+or only its case, and whether it can be mended.
+"""
 
-    lines: Int64
-    which: Int64
-    padded: Bool
+
+class LookAlikes(NamedTuple):
+    """Rows of a block, `LOOK_ALIKE` each, the ids that stand there, and those that they mean."""
+
+    rows: npt.NDArray[np.void]
     tokens: list[bytes]
-    diagnoses: Diagnoses
+    known: list[bytes]
 
 
 class Lists(NamedTuple):
@@ -145,9 +133,9 @@ class Lists(NamedTuple):
     items: Int32
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Scanned:
-    """What the lines of a block hold.
+    """A block, and what its lines hold; `before` physical lines stand before it.
 
     `users` are codes, −1 unknown, NO_ROW where there is no row, and `keys`, (lines, 2), those of
     their ids. `list_keys` are keys of the lists as they stand, but of lines that are no rows.
@@ -158,6 +146,7 @@ class Scanned:
     have the same. `tally` counts faults, and `strangers` are items that are not known.
     """
 
+    block: Block
     users: Int32
     keys: UInt64
     list_keys: UInt64
@@ -171,10 +160,56 @@ class Scanned:
     torn: Int32
     alike: LookAlikes | None
     strangers: Strangers
+    before: int = 0
+
+    @property
+    def last(self) -> int:
+        """The physical line that it ends with, from 1."""
+        ended = self.block.ended
+        return self.before + (len(self.users) if ended is None else ended)
+
+    def lines_of(self, rows: Int64) -> Int64:
+        """Return the physical lines, from 1, of some of its lines."""
+        lines = self.block.lines
+        return self.before + 1 + (rows if lines is None else lines[rows])
 
     def spans(self, lines: Int64, column: int) -> Int64:
         """Return some lines, and where their fields of a column begin and end, (n, 3)."""
         return np.stack((lines, self.starts[lines, column], self.stops[lines, column]), axis=1)
+
+    def places(self, spans: Int64, *, of_items: bool = False) -> list[Place]:
+        """Return the places of `spans`, with the users of the lists where these are `of_items`."""
+        lines = self.lines_of(spans[:, 0]).tolist()
+        texts = zip(lines, self.texts(spans), strict=True)
+        places = [Place(line, shown(text)) for line, text in texts]
+        if not of_items:
+            return places
+        users = map(shown, self.texts(self.spans(spans[:, 0], USER)))
+        return [replace(place, user=user) for place, user in zip(places, users, strict=True)]
+
+    def texts(self, spans: Int64) -> list[bytes]:
+        """Return what stands at `spans`; what is not shown of a long text is not copied."""
+        return [
+            self.block.text(start, min(stop, start + MOST_BYTES))
+            for _, start, stop in spans.tolist()
+        ]
+
+    def note_bytes(self, seen: Survey, findings: Findings) -> None:
+        """Note what its bytes are beside lines of text."""
+        findings.add("SUB010", seen.returns, [])
+        rows = np.array([row for row, _ in seen.undecodable], np.int64)
+        where = [
+            Place(line, shown(what))
+            for line, (_, what) in zip(self.lines_of(rows).tolist(), seen.undecodable, strict=True)
+        ]
+        findings.add("SUB005", len(where), where)
+        lines = {
+            "SUB008": self.lines_of(np.array(seen.nuls, np.int64)),
+            "SUB011": self.before + 1 + self.block.unclosed,
+            "SUB017": self.before + 1 + self.block.torn,
+        }
+        for code, numbers in lines.items():
+            findings.add(code, len(numbers), [Place(line, "") for line in numbers.tolist()])
 
 
 def scan(block: Block, form: Form, expected: Expected) -> Scanned:
@@ -217,6 +252,7 @@ def scan(block: Block, form: Form, expected: Expected) -> Scanned:
         list_keys,
     )
     scanned = Scanned(
+        block=block,
         users=users,
         keys=keys,
         list_keys=list_keys,
@@ -232,30 +268,35 @@ def scan(block: Block, form: Form, expected: Expected) -> Scanned:
         strangers=strangers,
     )
     if len(strangers) > 0:
-        _note_items(block, form, scanned, expected.of_items)
+        _note_items(scanned, form, expected.of_items)
     return scanned
 
 
 def _look_alikes(
     block: Block, diagnosis: Diagnosis, starts: Int64, stops: Int64, keys: UInt64, wrong: Counts
 ) -> LookAlikes | None:
-    """Return users who look like known ones; note in `wrong` what the others are asked for."""
+    """Return rows of users who look like known ones; note in `wrong` what the others are."""
     lines = np.flatnonzero(wrong == ASKED)
     if len(lines) == 0:
         return None
-    _, first, which = np.unique(
-        KeyTable().codes(keys[lines]), return_index=True, return_inverse=True
-    )
+    _, first, which = np.unique(keys[lines, 0], return_index=True, return_inverse=True)
     texts = block.texts(starts[lines[first]], stops[lines[first]])
     tokens = [text.strip(SPACES) for text in texts]
-    padded = stops[lines] - starts[lines] > np.array(list(map(len, tokens)))[which]
-    diagnoses = diagnosis.of(tokens)
-    alike = (diagnoses.marks != 0)[which]
-    other = UNKNOWN_ID if diagnosis.known.complete else PADDED_ID * padded
-    wrong[lines] = np.where(alike, 0, other)
-    if not alike.any():
-        return None
-    return LookAlikes(lines[alike], which[alike], padded[alike], tokens, diagnoses)
+    diagnoses, rows = diagnosis.of(tokens), np.empty(len(lines), LOOK_ALIKE)
+    rows["line"], rows["key"] = lines, keys[lines, 0]
+    rows["padded"] = stops[lines] - starts[lines] > np.array(list(map(len, tokens)))[which]
+    rows["spaces"] = diagnoses.marks[which] == 1 << PADDED_ID
+    rows["code"], rows["certain"] = diagnoses.codes[which], diagnoses.certain[which]
+    rows["by_case"] = diagnoses.by_case[which]
+    is_alike = (diagnoses.marks != 0)[which]
+    other = UNKNOWN_ID if diagnosis.known.complete else PADDED_ID * rows["padded"]
+    wrong[lines] = np.where(is_alike, 0, other)
+    alike = which[is_alike].tolist()
+    return LookAlikes(
+        rows=rows[is_alike],
+        tokens=[tokens[token] for token in alike],
+        known=[diagnoses.known[token] for token in alike],
+    )
 
 
 def _note_users(block: Block, starts: Int64, stops: Int64, wrong: Counts, tally: Tally) -> None:
@@ -271,14 +312,14 @@ def _note_users(block: Block, starts: Int64, stops: Int64, wrong: Counts, tally:
         _note(tally, fault, spans)
 
 
-def _note_items(block: Block, form: Form, scanned: Scanned, diagnosis: Diagnosis) -> None:
+def _note_items(scanned: Scanned, form: Form, diagnosis: Diagnosis) -> None:
     """Note the faults of items that are not known."""
-    strangers, tally = scanned.strangers, scanned.tally
-    spans, kinds = strangers.spans, strangers.kinds
+    block, strangers, tally = scanned.block, scanned.strangers, scanned.tally
+    spans, kinds = strangers.rows[:, :3], strangers.rows[:, 3]
     marks, is_mended = np.full(len(kinds), 1 << UNKNOWN_ITEM), np.zeros(len(kinds), np.bool_)
     rows = np.flatnonzero(kinds != OTHER)
     if len(rows) > 0:
-        learnt = diagnosis.learn(block, strangers.keys[rows], spans[rows])
+        learnt = diagnosis.learn(block, strangers.rows[rows])
         marks[rows], is_mended[rows] = learnt.marks, learnt.is_mended
         between = bytes([form.between_in(block)])
         for row in rows[learnt.is_doubtful & (kinds[rows] == BESIDE)].tolist():
@@ -304,84 +345,20 @@ def _note(tally: Tally, fault: int, spans: Int64) -> None:
     tally.examples[fault, : len(examples)] = examples
 
 
-@dataclass(frozen=True, eq=False)
-class ScannedBlock:
-    """A block, what its lines hold, and how many physical lines stand before it."""
-
-    block: Block
-    content: Scanned
-    before: int
-
-    @property
-    def last(self) -> int:
-        """The physical line that it ends with, from 1."""
-        ended = self.block.ended
-        return self.before + (len(self.content.users) if ended is None else ended)
-
-    def line_of(self, row: int) -> int:
-        """Return the physical line, from 1, of one of its lines."""
-        return int(self.lines_of(np.array([row]))[0])
-
-    def lines_of(self, rows: Int64) -> Int64:
-        """Return the physical lines, from 1, of some of its lines."""
-        lines = self.block.lines
-        return self.before + 1 + (rows if lines is None else lines[rows])
-
-    def note_bytes(self, seen: Survey, findings: Findings) -> None:
-        """Note what its bytes are beside lines of text."""
-        findings.add("SUB010", seen.returns, [])
-        where = [Place(self.line_of(line), shown(what)) for line, what in seen.undecodable]
-        findings.add("SUB005", len(where), where)
-        lines = {
-            "SUB008": map(self.line_of, seen.nuls),
-            "SUB011": self.before + 1 + self.block.unclosed,
-            "SUB017": self.before + 1 + self.block.torn,
-        }
-        for code, numbers in lines.items():
-            odd = [Place(int(line), "") for line in numbers]
-            findings.add(code, len(odd), odd)
-
-    def places(self, examples: Int64) -> list[Place]:
-        """Return the places of examples, (n, 3): a line, its first byte, the byte behind the last.
-
-        What is not shown of a long one is not copied.
-        """
-        return [
-            Place(self.line_of(line), shown(text))
-            for line, text in zip(examples[:, 0].tolist(), self.texts(examples), strict=True)
-        ]
-
-    def places_of_items(self, examples: Int64) -> list[Place]:
-        """Return the same with the users of the lists."""
-        users = self.texts(self.content.spans(examples[:, 0], USER))
-        places = zip(self.places(examples), users, strict=True)
-        return [replace(place, user=shown(user)) for place, user in places]
-
-    def texts(self, examples: Int64) -> list[bytes]:
-        """Return what stands at examples, cut."""
-        return [
-            self.block.text(start, min(stop, start + MOST_BYTES))
-            for _, start, stop in examples.tolist()
-        ]
-
-
 def scan_file(
-    reader: Blocks,
-    form: Form,
-    expected: Expected,
-    findings: Findings,
-) -> Iterator[ScannedBlock]:
+    reader: Blocks, form: Form, expected: Expected, findings: Findings
+) -> Iterator[Scanned]:
     """Yield every block behind the header, scanned; its buffer is used again afterwards.
 
     `findings` take what the bytes are beside lines of text.
     """
 
-    def work(block: Block) -> tuple[Block, Scanned, Survey]:
-        return block, scan(block, form, expected), survey(block.buffer, block.size, block.end)
+    def work(block: Block) -> tuple[Scanned, Survey]:
+        return scan(block, form, expected), survey(block.buffer, block.size, block.end)
 
     before = reader.header_lines
-    for block, content, seen in in_order(reader, work):
-        scanned = ScannedBlock(block, content, before)
+    for scanned, seen in in_order(reader, work):
+        scanned.before = before
         scanned.note_bytes(seen, findings)
         yield scanned
         before = scanned.last

@@ -52,8 +52,18 @@ class Source:
     @property
     def form(self) -> Form:
         """How lines are cut."""
-        form = Form.of(self.head, self.places, self.wanted)
-        return form if self.between is None else replace(form, between=self.between)
+        wanted, places = self.wanted, self.places
+        return Form(
+            fields=len(self.head.columns),
+            user=places[wanted.user],
+            items=places[wanted.items],
+            between=ord(wanted.between) if self.between is None else self.between,
+            width=Form.width if wanted.long or wanted.k is None else wanted.k,
+            order=places[wanted.order] if wanted.long and wanted.order else None,
+            long=wanted.long,
+            letters=wanted.letters.encode(),
+            length=wanted.length,
+        )
 
     def cells(self, wanted: list[int], column: int) -> dict[int, bytes]:
         """Return a column's cells of some physical lines, which are read from the first row."""

@@ -246,7 +246,6 @@ def _read(
     findings: Findings,
 ) -> Summary:
     """Return what a submission holds, and its lists where there is a solution."""
-    size = path.stat().st_size if isinstance(path, Path) else 0
     gathering = Gathering(
         against,
         opened.wanted,
@@ -254,7 +253,6 @@ def _read(
         solution,
         findings,
         places=places,
-        size=size,
         named=named,
     )
     last = opened.reader.header_lines
