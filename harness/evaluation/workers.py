@@ -26,7 +26,6 @@ from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
 from harness.evaluation.finished import Asked, Finished, is_known
 from harness.evaluation.fold import Failures, Fold, Users, ask_in_memory
-from harness.evaluation.memory import Limit
 from harness.protocol.task import Task, read, task_on
 
 _log = logging.getLogger(__name__)
@@ -184,7 +183,7 @@ def stamps_of(layout: Layout) -> list[list[Any]]:
     return cache.stamps(loading.files(layout))
 
 
-def processes(jobs: int, layouts: Iterable[Layout], limit: Limit) -> int:
+def processes(jobs: int, layouts: Iterable[Layout], limit: memory.Limit) -> int:
     """Return how many processes evaluate models: as many as are asked for and have memory."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise UsageError(f"jobs is {jobs!r}; expected a number of processes, 1 or more")

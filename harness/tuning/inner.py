@@ -11,7 +11,7 @@ from harness.config import Config, GivenSplit, InnerSplit, TimeSplit
 from harness.core.errors import DataError, EmptyEvaluationSetError, UsageError
 from harness.core.progress import Observer
 from harness.data.dataset import Dataset, Events
-from harness.evaluation.folds import require_room, require_windows
+from harness.evaluation.fold import require_room, require_windows
 from harness.metrics import Metric, parse
 from harness.metrics.grades import refuse_grades
 from harness.protocol import strays
