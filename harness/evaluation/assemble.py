@@ -22,7 +22,6 @@ from harness.evaluation.part import EvaluatedPart, describing, set_values
 from harness.metrics import Metric
 from harness.metrics.scores import curve, mean
 from harness.protocol import evaluation_set, fingerprint
-from harness.protocol.evaluation_set import Step
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates, leaderboard_estimate
 from harness.protocol.split import Split
 from harness.protocol.task import noted
@@ -129,11 +128,13 @@ def _evaluation(
 ) -> Evaluation:
     """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts."""
     k, n = config.evaluation.k, len(candidate_ids)
-    funnel = tuple(Step(name, int(users[0])) for name, users in sums["funnel"].items())
+    funnel = tuple(
+        evaluation_set.Step(name, int(users[0])) for name, users in sums["funnel"].items()
+    )
     with noted(data):
         rule = config.evaluation.candidates or data.candidates
         evaluation_set.refuse_empty(funnel, n, rule, split)
-    fields = fingerprint.fields_of(fingerprint.of_sums(sums["leaves"]), candidate_ids, k)
+    fields = fingerprint.fields_of(fingerprint.leaves_of_sums(sums["leaves"]), candidate_ids, k)
     return Evaluation.made(
         candidates=n, fields=fields, funnel=funnel, data=data, config=config, split=split
     )

@@ -17,7 +17,6 @@ import numpy as np
 from harness.config import Config, ModelConfig
 from harness.config.paths import paths_of
 from harness.core import cache, plugins, sources
-from harness.core.cache import Entry
 from harness.core.errors import DataError, printable
 from harness.core.given import is_given
 from harness.data import loading
@@ -130,7 +129,7 @@ class Kept:
     models, the installed packages, Python and the platform. Files that a model opens are not known.
     """
 
-    def __init__(self, config: Config, name: str, evaluation: Entry, folder: str) -> None:
+    def __init__(self, config: Config, name: str, evaluation: cache.Entry, folder: str) -> None:
         self.config, self.name = config, name
         self._entry = model_key(evaluation, folder, config, name)
         self.unkept: str | None = None
@@ -158,7 +157,7 @@ class Kept:
             self.unkept = plugins.told(error)
 
 
-def evaluation_key(config: Config, *more: object) -> Entry:
+def evaluation_key(config: Config, *more: object) -> cache.Entry:
     """Return the key that all models share on one evaluation set; `more` is what else they do."""
     layout, place = config.layout(), str(config.folder.resolve())
     rules = config.split.model_dump_json(), config.evaluation.model_dump_json(exclude={"metrics"})
@@ -167,7 +166,7 @@ def evaluation_key(config: Config, *more: object) -> Entry:
     return cache.entry(key, loading.files(layout))
 
 
-def model_key(evaluation: Entry, folder: str, config: Config, name: str) -> Entry:
+def model_key(evaluation: cache.Entry, folder: str, config: Config, name: str) -> cache.Entry:
     """Return the key of one model on an evaluation set, in a folder of the cache."""
     parts, lists = list[Any](), list[Path]()
     for model in _with_base_models(config, name):

@@ -33,8 +33,7 @@ from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.split import end_of
-from harness.protocol.task import Task, task_on
-from harness.protocol.task import read as read_events
+from harness.protocol.task import Task, read_events, task_on
 from harness.results.record import FailedModel
 
 _log = logging.getLogger(__name__)

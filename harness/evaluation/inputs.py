@@ -12,9 +12,8 @@ import polars as pl
 from harness.config import IN_PYTHON, Config, parse, read
 from harness.config.paths import escaped
 from harness.config.sections import TABLE
+from harness.core import given
 from harness.core.errors import DataError, UsageError, suggest
-from harness.core.given import Given, name_of
-from harness.core.given import shown as role_of
 from harness.core.io import exists
 from harness.core.params import is_plain
 from harness.data.layout import EventTable
@@ -124,8 +123,10 @@ def _config_of_sections(sections: Mapping[str, Any]) -> Config:
     events = {table.file: table for layout in layouts for table in layout.events}
     for name, frame in frames.items():  # of events only the columns that are asked for
         is_log = name in events
-        frames[name] = _events(events[name], frame) if is_log else as_polars(frame, role_of(name))
-    return config.model_copy(update={"given": Given(frames, objects)})
+        frames[name] = (
+            _events(events[name], frame) if is_log else as_polars(frame, given.shown(name))
+        )
+    return config.model_copy(update={"given": given.Given(frames, objects)})
 
 
 def _plain(value: Any, role: str, frames: dict[str, Any]) -> Any:
@@ -144,8 +145,8 @@ def _plain(value: Any, role: str, frames: dict[str, Any]) -> Any:
         return [_plain(v, f"{role} of fold {n}", frames) for n, v in enumerate(value, 1)]
     if not _is_frame(value):
         return value
-    frames[name_of(role)] = value
-    return name_of(role)
+    frames[given.name_of(role)] = value
+    return given.name_of(role)
 
 
 def _is_frame(value: Any) -> bool:
@@ -174,7 +175,7 @@ def _models(models: Any, frames: dict[str, Any]) -> tuple[list[dict[str, Any]], 
         entry |= {"params": params} if params else {}
         if not isinstance(use, str | None):
             objects[name], kind = use, use if isinstance(use, type) else type(use)
-            use = name_of(kind.__name__)
+            use = given.name_of(kind.__name__)
             if kind is not objects[name]:
                 _refuse_beside_object(entry, objects[name])
         entries.append(entry | ({"use": use} if "use" in model else {}))

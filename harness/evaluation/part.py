@@ -19,13 +19,11 @@ from harness.metrics.scores import ScoreTable, curve_sums, score, set_sums
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.leaderboard_estimate import Sample, leaderboard_sums, with_items
 from harness.protocol.task import Task
 from harness.results.tables import RunTables
 from harness.scoring.competition import sample_of_users
 from harness.stats import chance_law
-from harness.stats.chance_law import Grades, Law
 from harness.stats.slices import USER, ProfiledUsers
 
 Content = Mapping[Any, Any]
@@ -72,7 +70,7 @@ class EvaluatedPart(ProfiledUsers):
             hashes=id_hashes(content["profile"][USER]),
             tables={name: ScoreTable(dict(zip(of_users, v, strict=True))) for name, v in values},
             profile=content["profile"],
-            law=Law(**content["law"]) if content["law"] else None,
+            law=chance_law.Law(**content["law"]) if content["law"] else None,
             lists={name: tuple(map(Recommendations, repeats)) for name, repeats in lists},
             sums=content["sums"],
         )
@@ -122,12 +120,14 @@ def evaluate_part(
     )
 
 
-def _laws(selected: EvaluationSet, metrics: Sequence[Metric]) -> tuple[Law | None, dict[str, Sums]]:
+def _laws(
+    selected: evaluation_set.EvaluationSet, metrics: Sequence[Metric]
+) -> tuple[chance_law.Law | None, dict[str, Sums]]:
     """Return the law of the first metric, and what means of random rankings follow from."""
     grades, first, sums = None, None, dict[str, Sums]()
     if selected.grades is not None:
         user, grade = selected.judgments().all_grades
-        grades = Grades(user, grade, np.arange(len(user)) < len(selected.grades))
+        grades = chance_law.Grades(user, grade, np.arange(len(user)) < len(selected.grades))
     for metric in metrics:
         law = chance_law.law(
             metric.up_to(selected.k),

@@ -40,7 +40,6 @@ from harness.models.item_stats import Catalogue, candidate_counts, catalogue_of,
 from harness.models.recommendations import Recommendations
 from harness.models.sums import FromSums, Step, Steps, after, fit_all, fits_in_parts, without_events
 from harness.protocol import evaluation_set, newcomers, split, strays, users
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.k_core import Core, core_of_parts
 from harness.protocol.split import Split
 from harness.protocol.task import (
@@ -265,7 +264,7 @@ def _ask_in_buckets(buckets: Buckets, limit: memory.Limit, fold: Fold, held: int
     total = of_parts(datasets)
     plan, learners = learn(fold, buckets.shared, total)
     answers = defaultdict[str, list[list[Answers]]](lambda: [[] for _ in fold.models])
-    evaluated, left_out, profiles = list[EvaluationSet](), list[EvaluationSet](), []
+    evaluated, left_out, profiles = [], [], []
     with observer.step("recommend", "recommending"):
         for data in datasets():
             task = plan.task(data)

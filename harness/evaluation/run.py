@@ -38,8 +38,7 @@ from harness.evaluation.parts import in_buckets
 from harness.evaluation.workers import ModelWorkers, processes
 from harness.metrics import Metric, needs
 from harness.models.item_stats import of_train
-from harness.protocol.task import Task, asked, task_on
-from harness.protocol.task import read as read_events
+from harness.protocol.task import Task, asked, read_events, task_on
 from harness.protocol.users import of_events, with_attributes
 from harness.results.run import Run
 

@@ -26,7 +26,7 @@ from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
 from harness.evaluation.finished import Asked, Finished, is_known
 from harness.evaluation.fold import Failures, Fold, Users, ask_in_memory
-from harness.protocol.task import Task, read, task_on
+from harness.protocol.task import Task, read_events, task_on
 
 _log = logging.getLogger(__name__)
 
@@ -143,7 +143,7 @@ def open_fold(job: Job) -> Callable[[str], Asked]:
     stamps = stamps_of(layout)
     if not _data or _data[0][0] != layout:
         _data.clear()
-        _data.append((layout, read(fold, background, models.observer)))
+        _data.append((layout, read_events(fold, background, models.observer)))
     task = task_on(fold, _data[0][1], models.observer)
     job.require_same(data_of(stamps, [task]))
 

@@ -15,7 +15,7 @@ from harness.evaluation.fold import require_room, require_windows
 from harness.metrics import Metric, parse
 from harness.protocol import strays
 from harness.protocol.split import by_time, end_of, refuse_empty, split
-from harness.protocol.task import Task, asked, log_evaluation_set, read, task_of
+from harness.protocol.task import Task, asked, log_evaluation_set, read_events, task_of
 
 
 def metric_of(config: Config) -> Metric:
@@ -42,7 +42,7 @@ def inner_tasks(config: Config) -> list[Task]:
         evaluation = first.evaluation.model_copy(update=metrics)
         first = first.model_copy(update={"evaluation": evaluation})
     with ThreadPoolExecutor(1) as background:
-        data = read(first, background, Observer(), rule)
+        data = read_events(first, background, Observer(), rule)
     require_windows(config, data)
     strays.checked(first, data)
     outer = split(data, first.split)
