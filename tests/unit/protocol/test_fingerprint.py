@@ -128,7 +128,9 @@ def test_neither_order_nor_parts_of_whole_leaves_change_it(users: list[User], pa
     assert set_of(users[::-1], ITEMS).fields == whole.fields
     groups = [[u for u in users if leaf_of(u.id) % parts == part] for part in range(parts)]
     groups = [part for part in groups if part] + [[]]
-    together = leaves_of_sums(reduce(add, (leaf_sums(set_of(part, ITEMS).leaves) for part in groups)))
+    together = leaves_of_sums(
+        reduce(add, (leaf_sums(set_of(part, ITEMS).leaves) for part in groups))
+    )
     for name in ("users", "truth", "seen"):
         assert (together[name] == whole.leaves[name]).all(), name
     unseen = replace(whole, seen=None, of_parts=together)
