@@ -28,6 +28,7 @@ from harness.protocol.task import noted
 from harness.protocol.users import OWN
 from harness.results.record import Chance, Direction, Evaluation, ModelRecord, RunRecord, Tuned
 from harness.results.run import Run
+from harness.results.tables import RunTables
 from harness.stats.chance_law import Law, has_law, law_of_mean
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.figures import Figures, figures_of
@@ -265,17 +266,17 @@ def over_folds(
     config: Config,
     metrics: tuple[Metric, ...],
     runs: Sequence[Run],
-    users: Sequence[EvaluatedPart],
     failures: Failures,
     held_out: HeldOut,
 ) -> Run:
     """Return what the runs of all folds say together of the models that failed in none."""
     config_left, last, clock = failures.without(config), runs[-1], Observer()
+    users = [cast(RunTables, run.tables) for run in runs]
     names = [model.name for model in config_left.models]
     with clock.step("compare"):
         part = [
-            ScoredFold(fold.hashes, {name: fold.tables[name] for name in names}, run.user_ids)
-            for run, fold in zip(runs, users, strict=True)
+            ScoredFold(fold.hashes, {name: fold.tables[name] for name in names}, fold.user_ids)
+            for fold in users
         ]
         folds = folds_of(of_one(part))
         not_judged = _not_judged(folds, held_out)

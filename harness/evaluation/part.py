@@ -24,24 +24,17 @@ from harness.protocol.task import Task
 from harness.results.tables import RunTables
 from harness.scoring.competition import sample_of_users
 from harness.stats import chance_law
-from harness.stats.slices import USER, ProfiledUsers
+from harness.stats.slices import USER
 
 Content = Mapping[Any, Any]
 """Arrays, Polars' columns and frames by name, or more of these: what is kept of a part."""
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluatedPart(ProfiledUsers):
-    """The users of a part, their scores, each repeat's lists by model, and sums over the users."""
+class EvaluatedPart(RunTables):
+    """The users of a part, their scores and lists by model, and sums over the users."""
 
     sums: Mapping[Any, Any]
-    lists: Mapping[str, Sequence[Recommendations]]
-
-    def run_tables(self, item_ids: pl.Series) -> RunTables:
-        """Return the tables of a run; lists hold positions of `item_ids`."""
-        return RunTables(
-            users=self.profile, item_ids=item_ids, scores=self.tables, lists=self.lists
-        )
 
     def content(self, metrics: Sequence[Metric]) -> Content:
         """Return what is kept of a part, for `opened`."""
@@ -62,7 +55,9 @@ class EvaluatedPart(ProfiledUsers):
         }
 
     @classmethod
-    def opened(cls, metrics: Sequence[Metric], _: int, content: Content) -> EvaluatedPart:
+    def opened(
+        cls, metrics: Sequence[Metric], item_ids: pl.Series, _: int, content: Content
+    ) -> EvaluatedPart:
         """Return the part of which this is kept; metrics of all lists follow from its sums."""
         of_users = [metric for metric in metrics if metric.definition.of == "user"]
         values, lists = content["values"].items(), content["lists"].items()
@@ -71,6 +66,7 @@ class EvaluatedPart(ProfiledUsers):
             tables={name: ScoreTable(dict(zip(of_users, v, strict=True))) for name, v in values},
             profile=content["profile"],
             law=chance_law.Law(**content["law"]) if content["law"] else None,
+            item_ids=item_ids,
             lists={name: tuple(map(Recommendations, repeats)) for name, repeats in lists},
             sums=content["sums"],
         )
@@ -107,6 +103,7 @@ def evaluate_part(
         tables=tables,
         profile=profile,
         law=law,
+        item_ids=selected.candidate_ids,
         lists=lists,
         sums={
             "models": sums,

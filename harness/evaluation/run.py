@@ -172,7 +172,7 @@ def evaluate(
     """
     require_files(config)
     limit, held_out, failures = memory.limit(allowed), HeldOut(config), Failures(fail_fast)
-    n_folds, evaluated = len(finished), list[tuple[Run, EvaluatedPart]]()
+    n_folds, runs = len(finished), list[Run]()
     folds = [
         Fold(fold, metrics, failures, Observer(label(number, n_folds)), models, n_folds=n_folds)
         for number, (fold, models) in enumerate(zip(config.folds(), finished, strict=True), 1)
@@ -188,19 +188,15 @@ def evaluate(
                 opened = in_buckets(config, same_log, limit)
             with opened as users_of:
                 for fold in same_log:
-                    held = sum(len(part.hashes) for _, part in evaluated)
+                    held = sum(len(run.user_ids) for run in runs)
                     with named(fold.number, n_folds):
                         # Events go with its users: statistics need memory, too.
                         users = users_of(fold, held)
                         part, task = _evaluate_users(fold, users, model_workers, held_out)
                         del users
-                        ids = task.evaluation_set.candidate_ids
-                        run = assemble(fold, task.data, task.split, ids, of_one(part))
-                    evaluated.append((replace(run, tables=part.run_tables(ids)), part))
-    runs, parts = [run for run, _ in evaluated], [part for _, part in evaluated]
-    if n_folds == 1:
-        return runs[0]
-    return over_folds(config, metrics, runs, parts, failures, held_out)
+                        run = assemble(fold, task.data, task.split, part.item_ids, of_one(part))
+                    runs.append(replace(run, tables=part))
+    return runs[0] if n_folds == 1 else over_folds(config, metrics, runs, failures, held_out)
 
 
 @contextmanager

@@ -155,7 +155,7 @@ class Run(Shown):
         """
         tables = self.folds[0].tables
         if isinstance(tables, RunTables):
-            return {str(metric): metric for metric in next(iter(tables.scores.values())).values}
+            return {str(metric): metric for metric in next(iter(tables.tables.values())).values}
         names, metrics = list(self.models[0].metrics), asked(self.settings)
         if len(metrics) != len(names):
             raise DataError(f"{self.folder}/config.toml: has other metrics than result.json")

@@ -18,12 +18,11 @@ from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, Refused
 from harness.data.dataset import positions
 from harness.metrics.registry import LARGEST_SCORE
-from harness.metrics.scores import ScoreTable
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, again, table
 from harness.results.record import RunRecord, differs
-from harness.stats.slices import USER
+from harness.stats.slices import USER, ProfiledUsers
 
 _CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml")
 
@@ -33,30 +32,28 @@ class ContradictionError(DataError):
 
 
 @dataclass(frozen=True, eq=False)
-class RunTables:
-    """The tables of one evaluation set, in memory."""
+class RunTables(ProfiledUsers):
+    """The tables of one evaluation set, in memory; users are in id order."""
 
-    users: pl.DataFrame  # who the evaluated users are (`harness.protocol.users`), in id order
     item_ids: pl.Series  # of the candidates
-    scores: Mapping[str, ScoreTable]  # by model
     lists: Mapping[str, Sequence[Recommendations]]  # by model, of each repeat
 
     @property
     def user_ids(self) -> pl.Series:
-        """The evaluated users, in id order."""
-        return self.users[USER]
+        """The evaluated users."""
+        return self.profile[USER]
 
     def rows(self, name: str, models: Sequence[str]) -> pl.DataFrame:
         """Return a table as a folder has it, of some models; `name` is that of its file."""
         if name == USERS:
-            return self.users
+            return self.profile
         users, items = self.user_ids.cast(pl.Categorical), self.item_ids.cast(pl.Categorical)
         frames = []
         for model in models:
             if name == PER_USER:
                 columns = [
                     pl.Series(str(metric), values.ravel())
-                    for metric, values in self.scores[model].values.items()
+                    for metric, values in self.tables[model].values.items()
                     if metric.definition.of == "user"
                 ]
             else:
