@@ -179,11 +179,11 @@ def _estimates(
 ) -> LeaderboardEstimates:
     """Return the first metric as a leaderboard would count it, of models that know of others."""
     sample = int(sums["sample"].values[0]) or None
-    estimates = {}
-    for name in models:
-        of_model = sums["models"][name]
-        if "leaderboard" in of_model:
-            estimates[name] = leaderboard_estimate(of_model["leaderboard"], sample)
+    estimates = {
+        name: leaderboard_estimate(sums["models"][name]["leaderboard"], sample)
+        for name in models
+        if "leaderboard" in sums["models"][name]
+    }
     return LeaderboardEstimates(
         examined=evaluation.users,
         examined_with_items=int(sums["set"]["with_items"][0]),

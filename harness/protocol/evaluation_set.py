@@ -142,11 +142,6 @@ class Step:
     users: NonNegativeInt
 
 
-def in_window(funnel: Sequence[Step]) -> int:
-    """Return how many users have a hit in the window, by the users after every rule."""
-    return next(step.users for step in funnel if step.step not in (LOG, CORE))
-
-
 @dataclass(frozen=True, eq=False)
 class EvaluationSet:
     """Who is evaluated, and against what; it never changes."""

@@ -262,7 +262,6 @@ def test_lists_and_ranges() -> None:
     [
         (True, f": found true; {VALUES_OR_RANGE}"),
         ([], f": found []; {VALUES_OR_RANGE}"),
-        ([1, 2, 1], " holds 1 twice; name each value once"),
         ({"low": 1, "hihg": 2}, ' has no key "hihg"; did you mean "high"?'),
         ({"low": 2, "high": 2}, " has low = 2, not below high = 2"),
         ({"low": False, "high": 2}, ".low: found false; expected a finite number"),
