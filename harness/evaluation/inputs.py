@@ -28,6 +28,9 @@ _EXAMPLE = {
 }
 _TABLES = ("events", "users", "items")
 _FRAMES = "a pandas, Polars or Arrow frame or a DuckDB relation"
+_FILE_KEYS = {"separator", "header", "encoding", "quote", "escape"}
+_FILE_KEYS |= {"bad_lines", "rows", "max_unpacked_gb"}
+"""Keys of [data] that say how files of events are written."""
 
 
 def config_of(
@@ -113,6 +116,11 @@ def _config_of_sections(sections: Mapping[str, Any]) -> Config:
                 f"{IN_PYTHON}: {key}: found {type(table).__name__}; give {_FRAMES}, or the path "
                 "of a file"
             )
+    has_frames = any(name.startswith(given.name_of("the events frame")) for name in frames)
+    for key in data.keys() & _FILE_KEYS if has_frames else ():
+        raise UsageError(
+            f"{IN_PYTHON}: [data] {key} is for files, but the events are a frame; remove it"
+        )
     if "events" in data:
         data |= {"layout": TABLE, "path": "."} | data
     if frames:  # without the stamp of a file the cache cannot know them again

@@ -130,6 +130,12 @@ def test_a_relation_that_cannot_be_worked_out_is_refused() -> None:
         read(relation)
 
 
+@pytest.mark.parametrize("key", ["separator", "header", "encoding", "rows", "max_unpacked_gb"])
+def test_what_says_how_a_file_is_written_is_refused_with_a_frame(key: str) -> None:
+    with refusal(HarnessError, f"[data] {key} is for files"):
+        read(TEXT, data={key: "any"})
+
+
 @pytest.mark.parametrize(("memory", "jobs", "name"), [("4GB", 1, "memory"), (None, 2, "jobs")])
 def test_what_needs_files_is_refused_with_the_step_that_helps(
     memory: str | None, jobs: int, name: str
