@@ -191,9 +191,9 @@ def evaluate(
                     held = sum(len(run.user_ids) for run in runs)
                     with named(fold.number, n_folds):
                         # Events go with its users: statistics need memory, too.
-                        users = users_of(fold, held)
-                        part, task = _evaluate_users(fold, users, model_workers, held_out)
-                        del users
+                        part, task = _evaluate_users(
+                            fold, users_of(fold, held), model_workers, held_out
+                        )
                         run = assemble(fold, task.data, task.split, part.item_ids, of_one(part))
                     runs.append(replace(run, tables=part))
     return runs[0] if n_folds == 1 else over_folds(config, metrics, runs, failures, held_out)
