@@ -6,7 +6,7 @@ import logging
 import platform
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,15 +56,10 @@ class Finished:
         if not self.kept:
             return
         folder = cache.folder() / _FOLDER
-        # Asked first, so that one thread says it where the folder is not private.
-        if not fresh and cache.is_private(folder):
-            with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-                read = pool.map(
-                    lambda kept: kept.read(partial(_read, kept.name)), self.kept.values()
-                )
-            for name, answer in zip(self.kept, read, strict=True):
-                if answer is not None:
-                    self.answers[name] = answer
+        for name, kept in self.kept.items() if not fresh else ():
+            answer = kept.read(partial(_read, name))
+            if answer is not None:
+                self.answers[name] = answer
         cache.make_room(folder, most)
 
     @property
