@@ -111,7 +111,9 @@ def _config_of_sections(sections: Mapping[str, Any]) -> Config:
         )
     for key in _TABLES:
         table = data.get(key)
-        if not (isinstance(table, str | list | None) or (type(table) is dict and "file" in table)):
+        if not (
+            isinstance(table, str | list | None) or (isinstance(table, dict) and "file" in table)
+        ):
             raise UsageError(
                 f"{IN_PYTHON}: {key}: found {type(table).__name__}; give {_FRAMES}, or the path "
                 "of a file"
@@ -122,7 +124,7 @@ def _config_of_sections(sections: Mapping[str, Any]) -> Config:
             f"{IN_PYTHON}: [data] {key} is for files, but the events are a frame; remove it"
         )
     if "events" in data:
-        data |= {"layout": TABLE, "path": "."} | data
+        values["data"] = data = {"layout": TABLE, "path": ".", **data}
     if frames:  # without the stamp of a file the cache cannot know them again
         data["cache"] = False
     entries, objects = _models(sections.get("models"), frames)
