@@ -111,9 +111,8 @@ def _config_of_sections(sections: Mapping[str, Any]) -> Config:
         )
     for key in _TABLES:
         table = data.get(key)
-        if not (
-            isinstance(table, str | list | None) or (isinstance(table, dict) and "file" in table)
-        ):
+        has_file = isinstance(table, dict) and "file" in table
+        if not (has_file or isinstance(table, str | list | None)):
             raise UsageError(
                 f"{IN_PYTHON}: {key}: found {type(table).__name__}; give {_FRAMES}, or the path "
                 "of a file"
