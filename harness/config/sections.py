@@ -419,6 +419,8 @@ class Config(Section):
 
     def folds(self) -> tuple[Config, ...]:
         """Return one config a fold, as a run of its own takes it; the earliest first."""
+        if self.n_folds == 1 and not isinstance(self.split, GivenSplit):
+            return (self,)  # which may be one fold of several, with the draws of that one
         return tuple(map(self._fold, range(self.n_folds)))
 
     def _fold(self, number: int) -> Config:
