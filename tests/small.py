@@ -19,9 +19,9 @@ from harness.data.datasets import DATASETS
 from harness.evaluation import memory
 from harness.evaluation.rescore import task_of
 from harness.metrics import Metric
-from harness.results.run import read
+from harness.results.run import Run, read
 from harness.scoring.submissions import SubmittedLists
-from harness.spark.run import EvaluatedParts, evaluate_parts
+from harness.spark.run import evaluate_parts
 
 LOG = """user,item,time
 ann,a,2020-01-01
@@ -244,8 +244,8 @@ class Listed(list[Any]):
         return Listed(opened(n, make(part)) for n, part in enumerate(self))
 
 
-def in_parts(settings: Config, count: int = 3) -> EvaluatedParts:
-    """Return what a run finds in so many parts of users that nobody puts together."""
+def in_parts(settings: Config, count: int = 3) -> tuple[Run, Any]:
+    """Return the run of so many parts of users that nobody puts together, and these parts."""
     with in_buckets(count), prepared(settings.layout(), kept=False) as buckets:
         return evaluate_parts(settings, Listed(buckets.datasets()), buckets.shared, Observer())
 

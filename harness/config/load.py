@@ -41,22 +41,13 @@ def parse(values: dict[str, Any], folder: Path, name: str = "config") -> Config:
 
 def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise UsageError(f"{path}: no such file; {_configs_beside(path)}") from error
-    except IsADirectoryError as error:
-        files = _configs_beside(path / "config.toml")
-        raise UsageError(f"{path}: a folder, not a config file; {files}") from error
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: cannot be read: it is not UTF-8 text") from error
-    try:
-        values = tomllib.loads(text)
-    except (RecursionError, ValueError) as error:
-        twice = str(error).startswith("Cannot declare")
-        hint = "; write each [table] once, and each model under its own [[models]]" if twice else ""
-        raise UsageError(f"{path}: is not valid TOML: {error}{hint}") from error
+        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or error
+        beside = path / "config.toml" if path.is_dir() else path
+        raise UsageError(f"{path}: {reason}; {_configs_beside(beside)}") from error
+    except (RecursionError, ValueError) as error:  # of which a UnicodeDecodeError is one
+        raise UsageError(f"{path}: is not valid TOML: {error}") from error
     for override in overrides:
         _apply(values, override)
     return values
@@ -79,22 +70,18 @@ def _apply(values: dict[str, Any], override: str) -> None:
     *above, last = key.strip().split(".")
     if not equals or not all((*above, last)):
         raise UsageError(f'--set {override}: expected key=value, such as "evaluation.k=5"')
-    target: Any = values
-    for part in above:
-        if isinstance(target, dict):
-            target = target.setdefault(part, {})
-        elif isinstance(target, list) and part.isdecimal() and int(part) < len(target):
-            target = target[int(part)]
-        else:
-            target = None
-    if not isinstance(target, dict):
-        raise UsageError(
-            f"--set {override}: no such key; name one, such as evaluation.k=5 or models.0.repeats=3"
-        )
     value: Any = text.strip()
     with suppress(RecursionError, ValueError):
         value = tomllib.loads(f"value = {value}")["value"]
-    target[last] = value
+    target: Any = values
+    try:
+        for part in above:
+            target = target[int(part)] if isinstance(target, list) else target.setdefault(part, {})
+        target[last] = value
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"--set {override}: no such key; name one, such as evaluation.k=5 or models.0.repeats=3"
+        ) from error
 
 
 def _checked(

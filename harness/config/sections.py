@@ -108,8 +108,6 @@ class DataConfig(Section):
             raise ValueError(
                 f'layout "{self.layout}" has no key "{key}"; {suggest(key, sorted(allowed))}'
             )
-        if self.user == self.item:
-            raise ValueError(f'user and item are both the column "{self.user}"')
         if self.layout == TABLE and self.events is None:
             raise ValueError('layout "table" needs events = "FILE", the log of events')
         return self
@@ -229,8 +227,6 @@ class ModelConfig(Section):
             )
         if self.use is not None and self.lists is not None:
             raise ValueError('has both "use" and "lists"; remove one')
-        if self.lists is not None and "" in paths_of(self.lists):
-            raise ValueError('lists is ""; name the file of precomputed recommendations')
         for key in ("of", "params", "repeats", "space", "tuned") if self.lists is not None else ():
             if getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(
@@ -363,9 +359,6 @@ class Config(Section):
             if model.lists
         }
         if isinstance(self.split, GivenSplit):
-            valid = paths_of(self.split.valid)
-            if len(set(valid)) < len(valid):
-                raise ValueError("[split] valid names a file twice; each fold needs its own file")
             files_of["[data] events"] = paths_of(self.data.events or "")
         elif isinstance(self.data.events, list):
             raise ValueError(
@@ -427,7 +420,7 @@ class Config(Section):
     def folds(self) -> tuple[Config, ...]:
         """Return one config a fold, as a run of its own takes it; the earliest first."""
         if self.n_folds == 1 and not isinstance(self.split, GivenSplit):
-            return (self,)
+            return (self,)  # which may be one fold of several, with the draws of that one
         return tuple(map(self._fold, range(self.n_folds)))
 
     def _fold(self, number: int) -> Config:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -75,19 +75,6 @@ class GivenSplit(Section):
 
     strategy: Literal["given"]
     valid: PathTexts
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_a_second_table(cls, values: Any) -> Any:
-        valid = values.get("valid") if isinstance(values, dict) else values
-        files = valid if isinstance(valid, list) else [valid]
-        if not any(files):
-            raise ValueError('strategy "given" needs valid = "FILE", the events to evaluate')
-        if "" in files:
-            raise ValueError(
-                f"valid names no file for fold {files.index('') + 1}; name one file per fold"
-            )
-        return values
 
     @property
     def folds(self) -> int:

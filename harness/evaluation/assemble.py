@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
 from harness.config import Config, ModelConfig
+from harness.config.paths import paths_of
 from harness.core.errors import RecommenderError, counted
-from harness.core.exact_sum import Total
+from harness.core.exact_sum import Total, of_one
+from harness.core.progress import Observer
 from harness.data.dataset import Dataset
-from harness.evaluation.fold import Fold
+from harness.evaluation.fold import Failures, Fold, HeldOut
 from harness.evaluation.part import EvaluatedPart, describing, set_values
 from harness.metrics import Metric
-from harness.metrics.scores import curve
+from harness.metrics.scores import curve, mean
 from harness.protocol import evaluation_set, fingerprint
-from harness.protocol.evaluation_set import Step
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates, leaderboard_estimate
 from harness.protocol.split import Split
 from harness.protocol.task import noted
 from harness.protocol.users import OWN
 from harness.results.record import Chance, Direction, Evaluation, ModelRecord, RunRecord, Tuned
 from harness.results.run import Run
-from harness.stats.chance_law import has_law, law_of_mean
+from harness.results.tables import RunTables
+from harness.stats.chance_law import Law, has_law, law_of_mean
 from harness.stats.estimates import ModelEstimate, of_set
 from harness.stats.figures import Figures, figures_of
-from harness.stats.folds import FEWEST, Folds
+from harness.stats.folds import FEWEST, Folds, ScoredFold, folded, folds_of
 from harness.stats.paired import Rules
 
 
@@ -126,11 +129,13 @@ def _evaluation(
 ) -> Evaluation:
     """Return what is evaluated, by the sums (`evaluation_set.sums`) of all parts."""
     k, n = config.evaluation.k, len(candidate_ids)
-    funnel = tuple(Step(name, int(users[0])) for name, users in sums["funnel"].items())
+    funnel = tuple(
+        evaluation_set.Step(name, int(users[0])) for name, users in sums["funnel"].items()
+    )
     with noted(data):
         rule = config.evaluation.candidates or data.candidates
         evaluation_set.refuse_empty(funnel, n, rule, split)
-    fields = fingerprint.fields_of(fingerprint.of_sums(sums["leaves"]), candidate_ids, k)
+    fields = fingerprint.fields_of(fingerprint.leaves_of_sums(sums["leaves"]), candidate_ids, k)
     return Evaluation.made(
         candidates=n, fields=fields, funnel=funnel, data=data, config=config, split=split
     )
@@ -174,11 +179,11 @@ def _estimates(
 ) -> LeaderboardEstimates:
     """Return the first metric as a leaderboard would count it, of models that know of others."""
     sample = int(sums["sample"].values[0]) or None
-    estimates = {}
-    for name in models:
-        of_model = sums["models"][name]
-        if "leaderboard" in of_model:
-            estimates[name] = leaderboard_estimate(of_model["leaderboard"], sample)
+    estimates = {
+        name: leaderboard_estimate(sums["models"][name]["leaderboard"], sample)
+        for name in models
+        if "leaderboard" in sums["models"][name]
+    }
     return LeaderboardEstimates(
         examined=evaluation.users,
         examined_with_items=int(sums["set"]["with_items"][0]),
@@ -255,3 +260,135 @@ def few_users(users: int) -> list[str]:
         f"{counted(users, 'user is', 'users are')} evaluated: with fewer than {FEWEST} users, a "
         "single user can change the result"
     ]
+
+
+def over_folds(
+    config: Config,
+    metrics: tuple[Metric, ...],
+    runs: Sequence[Run],
+    failures: Failures,
+    held_out: HeldOut,
+) -> Run:
+    """Return what the runs of all folds say together of the models that failed in none."""
+    config_left, last, clock = failures.without(config), runs[-1], Observer()
+    users = [cast(RunTables, run.tables) for run in runs]
+    names = [model.name for model in config_left.models]
+    with clock.step("compare"):
+        part = [
+            ScoredFold(fold.hashes, {name: fold.tables[name] for name in names}, fold.user_ids)
+            for fold in users
+        ]
+        folds = folds_of(of_one(part))
+        not_judged = _not_judged(folds, held_out)
+        lawful = not not_judged and has_law(metrics[0], graded=config.graded)
+        laws = [cast(Law, fold.law) for fold in users] if lawful else None
+        total = of_one(folded(folds, part, laws))
+        figures = figures_by(
+            config_left, metrics, total, users=folds.users, folds=folds, against_chance=lawful
+        )
+    models = []
+    for model in last.models:
+        by_fold = [run.record.model(model.name) for run in runs]
+        estimates = {str(metric): _estimate(metric, by_fold, part, figures) for metric in metrics}
+        update = {
+            "lists": tuple(config.list_files(model.name)),
+            "metrics": estimates,
+            "vs_random": figures.verdicts.get(model.name),
+            "curve": _means([record.curve for record in by_fold]),
+            "described": _means([record.described for record in by_fold]),
+            "seconds": _added([record.seconds for record in by_fold]),
+            "reused": all(record.reused for record in by_fold),
+        }
+        models.append(model.model_copy(update=update))
+    records = tuple(run.record for run in runs)
+    notes = [  # of folds with few users more is said
+        [note for note in run.notes if note not in few_users(run.evaluation.users)] for run in runs
+    ]
+    record = RunRecord(
+        evaluation=Evaluation.of_folds([run.evaluation for run in runs], folds.users),
+        metrics=last.record.metrics,
+        models=best_first(models, metrics[0]),
+        failed=failures.records(config),
+        chance=_chance([fold.chance for fold in records], independent=not held_out.overlaps),
+        comparison=figures.comparison,
+        shake_up=figures.shake_ups,
+        slices=(),
+        bridge=None,
+        notes=(*held_out.notes(notes), *_same_lists(config_left), *not_judged),
+        seconds=_added([*(fold.seconds for fold in records), clock.seconds]),
+        folds=records,
+    )
+    return Run(
+        record=record,
+        resolved=config.resolved() | {"evaluation": last.config["evaluation"]},
+        parts=tuple(runs),
+        start=last.start,
+    )
+
+
+def _estimate(
+    metric: Metric, by_fold: Sequence[ModelRecord], part: Sequence[ScoredFold], figures: Figures
+) -> ModelEstimate:
+    name = by_fold[0].name
+    if metric.definition.of == "set":
+        repeats = [fold.tables[name].of_repeats(metric) for fold in part]
+        estimate = of_set(np.mean(repeats, axis=0).tolist())
+    else:
+        estimate = figures.estimates[name, metric]
+    # Where no fold has a spread over repeats, they are all the same.
+    random = any(model.metrics[str(metric)].sd_repeats is not None for model in by_fold)
+    return estimate if random else replace(estimate, sd_repeats=None)
+
+
+def _means(by_fold: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
+    return {key: mean(np.array([values[key] for values in by_fold])) for key in by_fold[0]}
+
+
+def _added(by_fold: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    keys = dict.fromkeys(key for values in by_fold for key in values)
+    return {key: sum(values.get(key, 0.0) for values in by_fold) for key in keys}
+
+
+def _chance(folds: Sequence[Mapping[str, Chance]], *, independent: bool) -> dict[str, Chance]:
+    """Return the chance of the means; its spread is known where folds are independent."""
+    means = _means([{name: value.mean for name, value in fold.items()} for fold in folds])
+    chance = {}
+    for name, mean_of_folds in means.items():
+        sd = math.sqrt(math.fsum((fold[name].sd or 0) ** 2 for fold in folds)) / len(folds)
+        chance[name] = Chance(mean_of_folds, sd if independent else None)
+    return chance
+
+
+def _same_lists(config: Config) -> list[str]:
+    """Return notes on models with one file of lists in several folds."""
+    notes = []
+    for model in config.models:
+        names = paths_of(model.lists or [])
+        paths = [(config.folder / name).resolve() for name in names]
+        for path in dict.fromkeys(paths):
+            folds = [number for number, other in enumerate(paths, 1) if other == path]
+            if len(folds) > 1:
+                notes.append(
+                    f'model "{model.name}": its lists are {names[folds[0] - 1]} in folds '
+                    f"{', '.join(map(str, folds))}; if the file was made for one of these folds, "
+                    "name one file per fold"
+                )
+    return notes
+
+
+def _not_judged(folds: Folds, held_out: HeldOut) -> list[str]:
+    """Return why no model is judged against chance; nothing where models are."""
+    notes = []
+    if held_out.overlaps:
+        notes.append(
+            "folds overlap, so there is no comparison with chance, which needs independent folds"
+        )
+    least = min(folds.sizes)
+    if least < FEWEST:
+        users = counted(least, "user")
+        notes.append(
+            f"fold {folds.sizes.index(least) + 1} has {users}, fewer than {FEWEST}, so there is "
+            "no comparison with chance, and intervals and tests rest on few users (with a single "
+            "user there are no intervals); use fewer folds"
+        )
+    return notes

@@ -6,8 +6,7 @@ import logging
 import platform
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +16,6 @@ import numpy as np
 from harness.config import Config, ModelConfig
 from harness.config.paths import paths_of
 from harness.core import cache, plugins, sources
-from harness.core.cache import Entry
 from harness.core.errors import DataError, printable
 from harness.core.given import is_given
 from harness.data import loading
@@ -58,15 +56,10 @@ class Finished:
         if not self.kept:
             return
         folder = cache.folder() / _FOLDER
-        # Asked first, so that one thread says it where the folder is not private.
-        if not fresh and cache.is_private(folder):
-            with ThreadPoolExecutor() as pool:  # checksums let go of Python's lock
-                read = pool.map(
-                    lambda kept: kept.read(partial(_read, kept.name)), self.kept.values()
-                )
-            for name, answer in zip(self.kept, read, strict=True):
-                if answer is not None:
-                    self.answers[name] = answer
+        for name, kept in self.kept.items() if not fresh else ():
+            answer = kept.read(partial(_read, name))
+            if answer is not None:
+                self.answers[name] = answer
         cache.make_room(folder, most)
 
     @property
@@ -130,7 +123,7 @@ class Kept:
     models, the installed packages, Python and the platform. Files that a model opens are not known.
     """
 
-    def __init__(self, config: Config, name: str, evaluation: Entry, folder: str) -> None:
+    def __init__(self, config: Config, name: str, evaluation: cache.Entry, folder: str) -> None:
         self.config, self.name = config, name
         self._entry = model_key(evaluation, folder, config, name)
         self.unkept: str | None = None
@@ -158,7 +151,7 @@ class Kept:
             self.unkept = plugins.told(error)
 
 
-def evaluation_key(config: Config, *more: object) -> Entry:
+def evaluation_key(config: Config, *more: object) -> cache.Entry:
     """Return the key that all models share on one evaluation set; `more` is what else they do."""
     layout, place = config.layout(), str(config.folder.resolve())
     rules = config.split.model_dump_json(), config.evaluation.model_dump_json(exclude={"metrics"})
@@ -167,7 +160,7 @@ def evaluation_key(config: Config, *more: object) -> Entry:
     return cache.entry(key, loading.files(layout))
 
 
-def model_key(evaluation: Entry, folder: str, config: Config, name: str) -> Entry:
+def model_key(evaluation: cache.Entry, folder: str, config: Config, name: str) -> cache.Entry:
     """Return the key of one model on an evaluation set, in a folder of the cache."""
     parts, lists = list[Any](), list[Path]()
     for model in _with_base_models(config, name):
@@ -212,12 +205,7 @@ def _record(config: Config, name: str) -> sources.Record:
 
 def _packages() -> list[tuple[str, int]]:
     """Return the installed packages with their versions, and when each was installed."""
-    packages = set[tuple[str, int]]()
-    for path in map(Path, sys.path):
-        if sources.is_installed(path.parent):  # a package's own, there once the package is imported
-            continue
-        with suppress(OSError):
-            for folder in path.iterdir():
-                if folder.suffix in (".dist-info", ".egg-info"):
-                    packages.add((folder.name, folder.stat().st_mtime_ns))
-    return sorted(packages)
+    # A package's own folder is there once the package is imported.
+    folders = [path for path in map(Path, sys.path) if not sources.is_installed(path.parent)]
+    packages = {path for folder in folders for path in folder.glob("*.*-info")}
+    return sorted({(path.name, path.stat().st_mtime_ns) for path in packages})

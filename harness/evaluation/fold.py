@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
+import numpy as np
 import polars as pl
 
-from harness.config import Config, ModelConfig
-from harness.core.errors import EmptyEvaluationSetError, HarnessError, RecommenderError, printable
+from harness.config import Config, GivenSplit, ModelConfig, TimeSplit
+from harness.core.errors import (
+    DataError,
+    EmptyEvaluationSetError,
+    HarnessError,
+    RecommenderError,
+    UsageError,
+    counted,
+    printable,
+)
 from harness.core.progress import Observer
+from harness.data.dataset import DAY_US, Dataset
+from harness.data.naming import parts_of
 from harness.evaluation.answers import Answers, ask_in_turn
 from harness.evaluation.build import Factories, with_models
 from harness.evaluation.finished import Finished
 from harness.metrics import Metric
 from harness.models.base import Recommender
 from harness.models.item_stats import Catalogue
-from harness.protocol.task import Task
+from harness.protocol.evaluation_set import EvaluationSet
+from harness.protocol.split import end_of
+from harness.protocol.task import Task, read_events, task_on
 from harness.results.record import FailedModel
 
 _log = logging.getLogger(__name__)
@@ -163,3 +178,93 @@ def named(number: int, folds: int) -> Iterator[None]:
                 first += ", or use fewer folds"
             error.args = ("\n".join([f"{label(number, folds)}{first}", *more]),)
         raise
+
+
+def require_windows(config: Config, data: Dataset) -> None:
+    """Raise UsageError where the events of a time split are too few days for its folds."""
+    if isinstance(config.split, TimeSplit):
+        require_room(config.split, data, end_of(data, config.split), f"{config.file}: [split]")
+
+
+def require_room(rule: TimeSplit, data: Dataset, end: int, key: str) -> None:
+    """Raise UsageError where the days up to `end` are too few for the folds of the split `key`."""
+    days, held_back = rule.valid_days * DAY_US, rule.test_days * DAY_US
+    most = max((end - held_back - data.times[0] - 1) // days, 0)
+    if rule.folds == 1 or rule.folds <= most:
+        return
+    start, last = (str(np.datetime64(t, "us").astype("datetime64[D]")) for t in data.times)
+    windows = f"{counted(most, 'window')} of {counted(rule.valid_days, 'day')}"
+    behind = f" and with {counted(rule.test_days, 'test day')} after them" if rule.test_days else ""
+    raise UsageError(
+        f"{key} folds = {rule.folds}: the events run from {start} to {last}, with room for "
+        f"{windows} after other events{behind}; use fewer folds or days, or more events"
+    )
+
+
+def require_files(config: Config) -> None:
+    """Raise DataError where a file of a fold is not there, before the first of them is read."""
+    folds = config.folds() if isinstance(config.split, GivenSplit) and config.n_folds > 1 else ()
+    for number, fold in enumerate(folds, 1):
+        tables = zip(("[data] events", "[split] valid"), fold.layout().events, strict=True)
+        for key, events in tables:
+            try:
+                _ = events.remote or parts_of(events)
+            except DataError as error:
+                where = f"{config.file}: {key}, fold {number} of {len(folds)}"
+                raise DataError(f"{where}: {error}") from error
+
+
+def tasks(config: Config) -> Iterator[Task]:
+    """Yield the task of every fold; events that several have in common are read once."""
+    folds = config.folds()
+    for _, same in groupby(enumerate(folds, 1), key=lambda pair: pair[1].layout()):
+        alike = list(same)
+        with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
+            data = read_events(alike[0][1], background, Observer())
+        require_windows(config, data)
+        for number, fold in alike:
+            with named(number, len(folds)):
+                task = task_on(fold, data, Observer(label(number, len(folds))))
+            yield task
+
+
+class HeldOut:
+    """What the folds of a given split hold out; `overlaps` are notes on folds that share some."""
+
+    def __init__(self, config: Config) -> None:
+        self._given = isinstance(config.split, GivenSplit) and config.n_folds > 1
+        self._pairs: list[pl.DataFrame] = []
+        self.overlaps: list[str] = []
+
+    def add(self, fold: EvaluationSet) -> None:
+        """Add the next fold; raise UsageError where it holds out just what an earlier one does."""
+        if not self._given:
+            return
+        users = fold.user_ids.gather(np.repeat(np.arange(len(fold.users)), fold.truth.sizes))
+        items = fold.candidate_ids.gather(fold.truth.indices)
+        pairs = pl.DataFrame({"user": users, "item": items})
+        for number, earlier in enumerate(self._pairs, 1):
+            both = len(earlier.join(pairs, on=pairs.columns, how="semi"))
+            if both == len(earlier) == len(pairs) > 0:
+                raise UsageError(
+                    "[split] valid: its file holds out the same items of the same users as that "
+                    f"of fold {number}; name files with different events, or remove one"
+                )
+            if both:
+                self.overlaps.append(
+                    f"folds {number} and {len(self._pairs) + 1} overlap: {both:,} of the "
+                    f"{counted(len(earlier), 'true item')} of fold {number} "
+                    f"{'is' if both == 1 else 'are'} true in both"
+                )
+        self._pairs.append(pairs)
+
+    def notes(self, folds: Sequence[Sequence[str]]) -> list[str]:
+        """Return what is odd about folds together, what all say once, other notes with a fold."""
+        common = [note for note in folds[0] if all(note in notes for notes in folds)]
+        single = [
+            f"fold {number}: {note}"
+            for number, notes in enumerate(folds, 1)
+            for note in notes
+            if note not in common
+        ]
+        return [*self.overlaps, *common, *single]

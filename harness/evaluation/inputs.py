@@ -11,9 +11,9 @@ import polars as pl
 
 from harness.config import IN_PYTHON, Config, parse, read
 from harness.config.paths import escaped
+from harness.config.sections import TABLE
+from harness.core import given
 from harness.core.errors import DataError, UsageError, suggest
-from harness.core.given import Given, name_of
-from harness.core.given import shown as role_of
 from harness.core.io import exists
 from harness.core.params import is_plain
 from harness.data.layout import EventTable
@@ -101,69 +101,61 @@ def _sections(keywords: Mapping[str, Any], models: Any) -> dict[str, Any]:
 
 def _config_of_sections(sections: Mapping[str, Any]) -> Config:
     """Return the config of sections as a TOML file has them, with frames and objects in place."""
-    values = {name: _plain(section) for name, section in sections.items() if name != "models"}
-    data, split, frames = values.get("data", {}), values.get("split", {}), dict[str, Any]()
+    frames = dict[str, Any]()
+    values = {key: _plain(v, "", frames) for key, v in sections.items() if key != "models"}
+    data = values.setdefault("data", {})
     if not isinstance(data, dict):
         raise UsageError(
-            f"{IN_PYTHON}: data: found {type(data).__name__}; expected a mapping, such as "
-            'data={"events": frame}'
+            f"{IN_PYTHON}: data: found {type(sections['data']).__name__}; expected a mapping, "
+            'such as data={"events": frame}'
         )
-    values["data"] = _data(data, frames)
-    if isinstance(split, dict) and "valid" in split:
-        split["valid"] = _name_frames(split["valid"], "the valid frame", frames)
+    for key in _TABLES:
+        table = data.get(key)
+        has_file = isinstance(table, dict) and "file" in table
+        if not (has_file or isinstance(table, str | list | None)):
+            raise UsageError(
+                f"{IN_PYTHON}: {key}: found {type(table).__name__}; give {_FRAMES}, or the path "
+                "of a file"
+            )
+    has_frames = any(name.startswith(given.name_of("the events frame")) for name in frames)
+    for key in data.keys() & _FILE_KEYS if has_frames else ():
+        raise UsageError(
+            f"{IN_PYTHON}: [data] {key} is for files, but the events are a frame; remove it"
+        )
+    if "events" in data:
+        values["data"] = data = {"layout": TABLE, "path": ".", **data}
     if frames:  # without the stamp of a file the cache cannot know them again
-        values["data"]["cache"] = False
+        data["cache"] = False
     entries, objects = _models(sections.get("models"), frames)
     config = parse(values | {"models": entries}, Path(), IN_PYTHON)
     layouts = [fold.layout() for fold in config.folds()] if frames else []
     events = {table.file: table for layout in layouts for table in layout.events}
     for name, frame in frames.items():  # of events only the columns that are asked for
         is_log = name in events
-        frames[name] = _events(events[name], frame) if is_log else as_polars(frame, role_of(name))
-    return config.model_copy(update={"given": Given(frames, objects)})
+        frames[name] = (
+            _events(events[name], frame) if is_log else as_polars(frame, given.shown(name))
+        )
+    return config.model_copy(update={"given": given.Given(frames, objects)})
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as a TOML file would give it; frames and objects are left alone."""
+def _plain(value: Any, role: str, frames: dict[str, Any]) -> Any:
+    """Return a value as a TOML file would give it; a frame is a name there, and goes to `frames`.
+
+    The name is that of its key, or its `role`; of several frames each is one of a fold.
+    """
     if isinstance(value, Path):
         return escaped(str(value))
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _data(data: dict[str, Any], frames: dict[str, Any]) -> dict[str, Any]:
-    """Return [data] with names of frames; the frames are added to `frames`."""
-    for key in _TABLES:
-        table: Any = data.get(key)
-        has_file = isinstance(table, dict) and "file" in table
-        files = _name_frames(table["file"] if has_file else table, f"the {key} frame", frames)
-        for file in files if isinstance(files, list) else [files]:
-            if not isinstance(file, str | None):
-                raise UsageError(
-                    f"{IN_PYTHON}: {key}: found {type(file).__name__}; give {_FRAMES}, or the path "
-                    "of a file"
-                )
-        if files is not None:
-            data[key] = table | {"file": files} if has_file else files
-    if any(name.startswith(name_of("the events frame")) for name in frames):
-        for key in data.keys() & _FILE_KEYS:
-            raise UsageError(
-                f"{IN_PYTHON}: [data] {key} is for files, but the events are a frame; remove it"
-            )
-    return {"layout": "table", "path": ".", **data} if "events" in data else data
-
-
-def _name_frames(value: Any, role: str, frames: dict[str, Any]) -> Any:
-    """Return a name for a frame, or for each in a list of one a fold; anything else as it is."""
-    if isinstance(value, list):
-        return [_name_frames(v, f"{role} of fold {n}", frames) for n, v in enumerate(value, 1)]
+        roles = {key: role if key == "file" else f"the {key} frame" for key in value}
+        return {key: _plain(item, roles[key], frames) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v, f"{role} of fold {n}", frames) for n, v in enumerate(value, 1)]
     if not _is_frame(value):
         return value
-    frames[name_of(role)] = value
-    return name_of(role)
+    frames[given.name_of(role)] = value
+    return given.name_of(role)
 
 
 def _is_frame(value: Any) -> bool:
@@ -176,27 +168,26 @@ def _is_frame(value: Any) -> bool:
 def _models(models: Any, frames: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return the models as [[models]] has them, and the classes and objects by a model's name."""
     if isinstance(models, Mapping):
-        entries = [{"name": name, **_entry(model)} for name, model in models.items()]
-    elif isinstance(models, list | tuple) and all(isinstance(model, Mapping) for model in models):
-        entries = [dict(model) for model in models]
-    else:
+        models = [{"name": name, **_entry(model)} for name, model in models.items()]
+    if not isinstance(models, list | tuple) or not all(isinstance(m, Mapping) for m in models):
         raise UsageError(
             f"{IN_PYTHON}: models: found {type(models).__name__}; expected a mapping of names, "
             'such as models={"mine": MyModel(), "popular": "my_model:Popular"}'
         )
-    objects = dict[str, Any]()
-    for entry in entries:
-        entry |= {key: _plain(value) for key, value in entry.items() if key != "params"}
-        name, use, params = str(entry.get("name")), entry.get("use"), entry.get("params")
-        if use is not None and not isinstance(use, str):
-            kind = use if isinstance(use, type) else type(use)
-            if kind is not use:
-                _refuse_beside_object(entry)
-            objects[name], entry["use"] = use, name_of(kind.__name__)
-        if "lists" in entry:
-            entry["lists"] = _name_frames(entry["lists"], f"the lists of {name}", frames)
+    entries, objects = list[dict[str, Any]](), dict[str, Any]()
+    for model in models:
+        name, use, params = str(model.get("name")), model.get("use"), model.get("params", {})
+        plain = {key: value for key, value in model.items() if key not in ("use", "params")}
+        entry = {key: _plain(v, f"the lists of {name}", frames) for key, v in plain.items()}
         if isinstance(params, Mapping):
-            entry["params"] = {key: _param(name, key, value) for key, value in params.items()}
+            params = {key: _param(name, key, value) for key, value in params.items()}
+        entry |= {"params": params} if params else {}
+        if not isinstance(use, str | None):
+            objects[name], kind = use, use if isinstance(use, type) else type(use)
+            use = given.name_of(kind.__name__)
+            if kind is not objects[name]:
+                _refuse_beside_object(entry, objects[name])
+        entries.append(entry | ({"use": use} if "use" in model else {}))
     return entries, objects
 
 
@@ -212,12 +203,11 @@ def _entry(model: Any) -> Mapping[str, Any]:
     return {"lists" if is_lists or isinstance(model, Path) else "use": model}
 
 
-def _refuse_beside_object(entry: Mapping[str, Any]) -> None:
+def _refuse_beside_object(entry: Mapping[str, Any], model: Any) -> None:
     """Raise UsageError where an entry says of an object what goes with a class."""
-    model, kind = entry["use"], type(entry["use"]).__name__
+    kind, seeds = type(model).__name__, guard.seeds(type(model), guard.stored(model))
     keys = [key for key in ("params", "of", "space", "tuned") if entry.get(key)]
-    if guard.seeds(type(model), guard.stored(model)) and entry.get("repeats", 1) != 1:
-        keys.append("repeats")
+    keys += ["repeats"] if seeds and entry.get("repeats", 1) != 1 else []
     if keys:
         raise UsageError(
             f'model "{entry["name"]}": {keys[0]} needs a class, but this is an object of {kind}; '

@@ -19,31 +19,22 @@ from harness.metrics.scores import ScoreTable, curve_sums, score, set_sums
 from harness.models.item_stats import Catalogue
 from harness.models.recommendations import Recommendations
 from harness.protocol import evaluation_set
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.leaderboard_estimate import Sample, leaderboard_sums, with_items
 from harness.protocol.task import Task
 from harness.results.tables import RunTables
 from harness.scoring.competition import sample_of_users
 from harness.stats import chance_law
-from harness.stats.chance_law import Grades, Law
-from harness.stats.slices import USER, ProfiledUsers
+from harness.stats.slices import USER
 
 Content = Mapping[Any, Any]
 """Arrays, Polars' columns and frames by name, or more of these: what is kept of a part."""
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluatedPart(ProfiledUsers):
-    """The users of a part, their scores, each repeat's lists by model, and sums over the users."""
+class EvaluatedPart(RunTables):
+    """The users of a part, their scores and lists by model, and sums over the users."""
 
     sums: Mapping[Any, Any]
-    lists: Mapping[str, Sequence[Recommendations]]
-
-    def run_tables(self, item_ids: pl.Series) -> RunTables:
-        """Return the tables of a run; lists hold positions of `item_ids`."""
-        return RunTables(
-            users=self.profile, item_ids=item_ids, scores=self.tables, lists=self.lists
-        )
 
     def content(self, metrics: Sequence[Metric]) -> Content:
         """Return what is kept of a part, for `opened`."""
@@ -64,7 +55,9 @@ class EvaluatedPart(ProfiledUsers):
         }
 
     @classmethod
-    def opened(cls, metrics: Sequence[Metric], _: int, content: Content) -> EvaluatedPart:
+    def opened(
+        cls, metrics: Sequence[Metric], item_ids: pl.Series, _: int, content: Content
+    ) -> EvaluatedPart:
         """Return the part of which this is kept; metrics of all lists follow from its sums."""
         of_users = [metric for metric in metrics if metric.definition.of == "user"]
         values, lists = content["values"].items(), content["lists"].items()
@@ -72,7 +65,8 @@ class EvaluatedPart(ProfiledUsers):
             hashes=id_hashes(content["profile"][USER]),
             tables={name: ScoreTable(dict(zip(of_users, v, strict=True))) for name, v in values},
             profile=content["profile"],
-            law=Law(**content["law"]) if content["law"] else None,
+            law=chance_law.Law(**content["law"]) if content["law"] else None,
+            item_ids=item_ids,
             lists={name: tuple(map(Recommendations, repeats)) for name, repeats in lists},
             sums=content["sums"],
         )
@@ -109,6 +103,7 @@ def evaluate_part(
         tables=tables,
         profile=profile,
         law=law,
+        item_ids=selected.candidate_ids,
         lists=lists,
         sums={
             "models": sums,
@@ -122,12 +117,14 @@ def evaluate_part(
     )
 
 
-def _laws(selected: EvaluationSet, metrics: Sequence[Metric]) -> tuple[Law | None, dict[str, Sums]]:
+def _laws(
+    selected: evaluation_set.EvaluationSet, metrics: Sequence[Metric]
+) -> tuple[chance_law.Law | None, dict[str, Sums]]:
     """Return the law of the first metric, and what means of random rankings follow from."""
     grades, first, sums = None, None, dict[str, Sums]()
     if selected.grades is not None:
         user, grade = selected.judgments().all_grades
-        grades = Grades(user, grade, np.arange(len(user)) < len(selected.grades))
+        grades = chance_law.Grades(user, grade, np.arange(len(user)) < len(selected.grades))
     for metric in metrics:
         law = chance_law.law(
             metric.up_to(selected.k),

@@ -22,10 +22,15 @@ from harness.data.buckets import Buckets, estimated_rows, prepared
 from harness.data.dataset import Dataset
 from harness.evaluation import memory
 from harness.evaluation.answers import Answers, ask
-from harness.evaluation.fold import Failures, Fold, Models, Users, ask_in_memory
-from harness.evaluation.folds import require_windows
+from harness.evaluation.fold import (
+    Failures,
+    Fold,
+    Models,
+    Users,
+    ask_in_memory,
+    require_windows,
+)
 from harness.evaluation.list_model import PrecomputedLists
-from harness.evaluation.memory import Limit, require_memory
 from harness.evaluation.part import describing
 from harness.metrics import Metric, needs
 from harness.metrics.grades import refuse_grades
@@ -35,7 +40,6 @@ from harness.models.item_stats import Catalogue, candidate_counts, catalogue_of,
 from harness.models.recommendations import Recommendations
 from harness.models.sums import FromSums, Step, Steps, after, fit_all, fits_in_parts, without_events
 from harness.protocol import evaluation_set, newcomers, split, strays, users
-from harness.protocol.evaluation_set import EvaluationSet
 from harness.protocol.k_core import Core, core_of_parts
 from harness.protocol.split import Split
 from harness.protocol.task import (
@@ -245,7 +249,7 @@ def _sums_of(name: str, step: Step, clock: Observer, failures: Failures, part: T
     return {"failed": {failures.failed[name].error: np.array([1])}}
 
 
-def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Users:
+def _ask_in_buckets(buckets: Buckets, limit: memory.Limit, fold: Fold, held: int) -> Users:
     """Ask models, which learn from sums, for the lists of each bucket's users; return all users."""
     # Files of lists are read later, for all users. The task has no events; positions of users are
     # those among themselves.
@@ -260,7 +264,7 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Us
     total = of_parts(datasets)
     plan, learners = learn(fold, buckets.shared, total)
     answers = defaultdict[str, list[list[Answers]]](lambda: [[] for _ in fold.models])
-    evaluated, left_out, profiles = list[EvaluationSet](), list[EvaluationSet](), []
+    evaluated, left_out, profiles = [], [], []
     with observer.step("recommend", "recommending"):
         for data in datasets():
             task = plan.task(data)
@@ -283,7 +287,7 @@ def _ask_in_buckets(buckets: Buckets, limit: Limit, fold: Fold, held: int) -> Us
     seconds = observer.seconds["recommend"]
     observer.log(f"recommend in {counted(len(buckets), 'bucket')}, {seconds:.1f} s")
     log_evaluation_set(every, observer)
-    require_memory(fold.config, every, held, max(buckets.events), limit)
+    memory.require_memory(fold.config, every, held, max(buckets.events), limit)
     all_users = Task(config, data, plan.split, every, left_out_set)
 
     def ask(settings: ModelConfig) -> list[Answers]:
@@ -320,7 +324,7 @@ def _stacked(lists: Sequence[Recommendations], order: Int64) -> Recommendations:
 
 @contextmanager
 def in_buckets(
-    config: Config, folds: Sequence[Fold], limit: Limit
+    config: Config, folds: Sequence[Fold], limit: memory.Limit
 ) -> Iterator[Callable[[Fold, int], Users]]:
     """Yield what returns the users of a fold; buckets are made, or kept from before."""
     layout, observer = folds[0].config.layout(), folds[0].observer

@@ -135,9 +135,9 @@ def task_of(whole: Run, fold: int | None = None) -> RunTask:
 
 def configs_of(run: Run) -> tuple[Config, ...]:
     """Return the config of each fold of a run; UsageError where config.toml has changed since."""
-    config, k = run.settings, run.evaluation.k
+    config = run.settings
     now = f"{counted(config.n_folds, 'fold')} and k = {config.evaluation.k}"
-    then = f"{counted(len(run.folds), 'fold')} and k = {k}"
+    then = f"{counted(len(run.folds), 'fold')} and k = {run.evaluation.k}"
     if now != then:
         raise UsageError(
             f"{run.folder / 'config.toml'}: has {now}, but the run had {then}: the file has "

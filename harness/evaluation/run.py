@@ -17,22 +17,28 @@ from harness.core.errors import printable
 from harness.core.exact_sum import of_one
 from harness.core.progress import Observer, shown
 from harness.core.workers import Workers
-from harness.evaluation import memory as memory_needs
-from harness.evaluation.assemble import assemble
+from harness.evaluation import memory
+from harness.evaluation.assemble import assemble, over_folds
 from harness.evaluation.build import only
 from harness.evaluation.finished import Finished
-from harness.evaluation.fold import Failures, Fold, Users, ask_in_memory, label, named
-from harness.evaluation.folds import HeldOut, over_folds, require_files, require_windows
+from harness.evaluation.fold import (
+    Failures,
+    Fold,
+    HeldOut,
+    Users,
+    ask_in_memory,
+    label,
+    named,
+    require_files,
+    require_windows,
+)
 from harness.evaluation.inputs import config_of, refuse_with_frames
-from harness.evaluation.memory import Limit, require_memory
-from harness.evaluation.memory import limit as memory_limit
 from harness.evaluation.part import EvaluatedPart, describing, evaluate_part
 from harness.evaluation.parts import in_buckets
 from harness.evaluation.workers import ModelWorkers, processes
 from harness.metrics import Metric, needs
 from harness.models.item_stats import of_train
-from harness.protocol.task import Task, asked, task_on
-from harness.protocol.task import read as read_events
+from harness.protocol.task import Task, asked, read_events, task_on
 from harness.protocol.users import of_events, with_attributes
 from harness.results.run import Run
 
@@ -139,7 +145,7 @@ def run(
     with shown(progress), ThreadPoolExecutor(1) as keeping:
         finished = [Finished(fold, fresh=fresh, background=keeping) for fold in config.folds()]
         run = evaluate(
-            config, asked(config), finished, fail_fast=fail_fast, memory=memory, jobs=jobs
+            config, asked(config), finished, fail_fast=fail_fast, allowed=memory, jobs=jobs
         )
     unkept = {name: why for fold in finished for name, why in fold.unkept.items()}
     for why in dict.fromkeys(unkept.values()):
@@ -157,58 +163,45 @@ def evaluate(
     finished: Sequence[Finished],
     *,
     fail_fast: bool = False,
-    memory: str | None = None,
+    allowed: str | None = None,
     jobs: int = 1,
 ) -> Run:
-    """Return what a config's models score; each fold's `finished` ones need not be asked."""
+    """Return what a config's models score; each fold's `finished` ones need not be asked.
+
+    `allowed` is the memory to use, as `run` takes it.
+    """
     require_files(config)
-    limit, held_out, n_folds = memory_limit(memory), HeldOut(config), len(finished)
-    failures, folds = Failures(fail_fast), list[Fold]()
-    evaluated = list[tuple[Run, EvaluatedPart]]()
-    for number, (fold, models) in enumerate(zip(config.folds(), finished, strict=True), 1):
-        observer = Observer(label(number, n_folds))
-        folds.append(Fold(fold, metrics, failures, observer, models, n_folds=n_folds))
+    limit, held_out, failures = memory.limit(allowed), HeldOut(config), Failures(fail_fast)
+    n_folds, runs = len(finished), list[Run]()
+    folds = [
+        Fold(fold, metrics, failures, Observer(label(number, n_folds)), models, n_folds=n_folds)
+        for number, (fold, models) in enumerate(zip(config.folds(), finished, strict=True), 1)
+    ]
     count = processes(jobs, (fold.config.layout() for fold in folds), limit)
     with Workers(count - 1) as workers:
         model_workers = ModelWorkers(config, workers)
-        for _, alike in groupby(folds, key=lambda fold: fold.config.layout()):
-            held = sum(len(part.hashes) for _, part in evaluated)
-            evaluated += _on_one_log(config, list(alike), held, limit, model_workers, held_out)
-    runs, parts = [run for run, _ in evaluated], [part for _, part in evaluated]
-    if n_folds == 1:
-        return runs[0]
-    return over_folds(config, metrics, runs, parts, failures, held_out)
-
-
-def _on_one_log(
-    config: Config,
-    folds: Sequence[Fold],
-    held: int,
-    limit: Limit,
-    workers: ModelWorkers,
-    held_out: HeldOut,
-) -> list[tuple[Run, EvaluatedPart]]:
-    """Return the run on each fold of the same events, which are read once, and its users."""
-    layout, evaluated = folds[0].config.layout(), []
-    if layout.has_frames or memory_needs.needed(layout) <= limit.size:
-        opened = _in_memory(config, folds, workers, limit)
-    else:
-        opened = in_buckets(config, folds, limit)
-    with opened as users_of:
-        for fold in folds:
-            with named(fold.number, fold.n_folds):
-                # Events go with its users: statistics need memory, too.
-                part, task = _evaluate_users(fold, users_of(fold, held), workers, held_out)
-                ids = task.evaluation_set.candidate_ids
-                run = assemble(fold, task.data, task.split, ids, of_one(part))
-                evaluated.append((replace(run, tables=part.run_tables(ids)), part))
-                held += len(part.hashes)
-    return evaluated
+        for layout, alike in groupby(folds, key=lambda fold: fold.config.layout()):
+            same_log = list(alike)
+            if layout.has_frames or memory.needed(layout) <= limit.size:
+                opened = _in_memory(config, same_log, model_workers, limit)
+            else:
+                opened = in_buckets(config, same_log, limit)
+            with opened as users_of:
+                for fold in same_log:
+                    held = sum(len(run.user_ids) for run in runs)
+                    with named(fold.number, n_folds):
+                        # Events go with its users: statistics need memory, too.
+                        part, task = _evaluate_users(
+                            fold, users_of(fold, held), model_workers, held_out
+                        )
+                        run = assemble(fold, task.data, task.split, part.item_ids, of_one(part))
+                    runs.append(replace(run, tables=part))
+    return runs[0] if n_folds == 1 else over_folds(config, metrics, runs, failures, held_out)
 
 
 @contextmanager
 def _in_memory(
-    config: Config, folds: Sequence[Fold], workers: ModelWorkers, limit: Limit
+    config: Config, folds: Sequence[Fold], workers: ModelWorkers, limit: memory.Limit
 ) -> Iterator[Callable[[Fold, int], Users]]:
     """Yield what returns the users of a fold, with all events and `held` users in memory."""
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
@@ -223,7 +216,7 @@ def _in_memory(
             task = task_on(fold.config, logs.pop(), fold.observer)
             evaluation_set = task.evaluation_set
             n_events = len(task.data.events)
-            require_memory(fold.config, evaluation_set, held, n_events, limit)
+            memory.require_memory(fold.config, evaluation_set, held, n_events, limit)
             # Its fingerprint is asked for last, when nothing is left to do beside.
             background.submit(lambda: evaluation_set.leaves)
             with fold.observer.step("users"):

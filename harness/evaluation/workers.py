@@ -26,8 +26,7 @@ from harness.evaluation.answers import Answers
 from harness.evaluation.build import only
 from harness.evaluation.finished import Asked, Finished, is_known
 from harness.evaluation.fold import Failures, Fold, Users, ask_in_memory
-from harness.evaluation.memory import Limit
-from harness.protocol.task import Task, read, task_on
+from harness.protocol.task import Task, read_events, task_on
 
 _log = logging.getLogger(__name__)
 
@@ -144,7 +143,7 @@ def open_fold(job: Job) -> Callable[[str], Asked]:
     stamps = stamps_of(layout)
     if not _data or _data[0][0] != layout:
         _data.clear()
-        _data.append((layout, read(fold, background, models.observer)))
+        _data.append((layout, read_events(fold, background, models.observer)))
     task = task_on(fold, _data[0][1], models.observer)
     job.require_same(data_of(stamps, [task]))
 
@@ -184,7 +183,7 @@ def stamps_of(layout: Layout) -> list[list[Any]]:
     return cache.stamps(loading.files(layout))
 
 
-def processes(jobs: int, layouts: Iterable[Layout], limit: Limit) -> int:
+def processes(jobs: int, layouts: Iterable[Layout], limit: memory.Limit) -> int:
     """Return how many processes evaluate models: as many as are asked for and have memory."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise UsageError(f"jobs is {jobs!r}; expected a number of processes, 1 or more")

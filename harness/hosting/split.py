@@ -20,8 +20,7 @@ from harness.core.io import whole_folder, written
 from harness.core.progress import doing
 from harness.core.random import mixed
 from harness.data.dataset import DAY_US, ITEM, KIND, TIME, USER, VALUE, Events
-from harness.evaluation.fold import named
-from harness.evaluation.folds import HeldOut, require_files, tasks
+from harness.evaluation.fold import HeldOut, named, require_files, tasks
 from harness.evaluation.inputs import config_in_place
 from harness.hosting.submit import (
     OTHERWISE,

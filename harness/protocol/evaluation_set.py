@@ -30,8 +30,14 @@ from harness.data.dataset import NO_TIME, Dataset, Events
 from harness.data.layout import CandidateRule
 from harness.metrics import Judgments
 from harness.models.item_stats import Catalogue
-from harness.protocol import fingerprint
-from harness.protocol.fingerprint import Leaves, fields_of, fingerprint_of, leaves_of
+from harness.protocol.fingerprint import (
+    Leaves,
+    fields_of,
+    fingerprint_of,
+    leaf_sums,
+    leaves_of,
+    leaves_of_sums,
+)
 from harness.protocol.split import Split
 
 
@@ -134,11 +140,6 @@ class Step:
 
     step: str
     users: NonNegativeInt
-
-
-def in_window(funnel: Sequence[Step]) -> int:
-    """Return how many users have a hit in the window, by the users after every rule."""
-    return next(step.users for step in funnel if step.step not in (LOG, CORE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,9 +276,7 @@ def merged(parts: Sequence[EvaluationSet]) -> tuple[EvaluationSet, Int64]:
         k=first.k,
         funnel=tuple(Step(row[0].step, sum(step.users for step in row)) for row in steps),
         n_seen=np.concatenate(n_seen)[order] if n_seen else None,
-        of_parts=fingerprint.of_sums(
-            reduce(add, (fingerprint.leaf_sums(part.leaves) for part in parts))
-        ),
+        of_parts=leaves_of_sums(reduce(add, (leaf_sums(part.leaves) for part in parts))),
         grades=_in_order([part.grades for part in parts], true_order),
         outside_grades=_in_order([part.outside_grades for part in parts], outside_order),
     )
@@ -313,7 +312,7 @@ def sums(part: EvaluationSet) -> Sums:
     """Return users by rule, leaves of the fingerprint and users with a true item; parts add up."""
     return {
         "funnel": {step.step: np.array([step.users]) for step in part.funnel},
-        "leaves": fingerprint.leaf_sums(part.leaves),
+        "leaves": leaf_sums(part.leaves),
         "with_items": np.array([np.count_nonzero(part.relevant > 0)]),
     }
 

@@ -114,7 +114,7 @@ def leaf_sums(leaves: Leaves) -> Sums:
     return sums
 
 
-def of_sums(sums: Mapping[str, Any]) -> Leaves:
+def leaves_of_sums(sums: Mapping[str, Any]) -> Leaves:
     """Return the leaves of all users, by the `leaf_sums` of parts that each hold whole leaves.
 
     Raises ValueError where two parts have users of one leaf: users are divided by leaves.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -164,26 +162,14 @@ def end_of(dataset: Dataset, config: TimeSplit) -> int:
     return last + 1 if config.days == "elapsed" else (last // DAY_US + 1) * DAY_US
 
 
-def by_time(dataset: Dataset, config: TimeSplit, end: int, *, block: int = 1 << 20) -> Split:
-    """Cut at whole days, counted back from `end` (microseconds since 1970, exclusive).
-
-    Threads mark `block` events at a time.
-    """
+def by_time(dataset: Dataset, config: TimeSplit, end: int) -> Split:
+    """Cut at whole days, counted back from `end` (microseconds since 1970, exclusive)."""
     time = dataset.events.time
     test_from = end - config.test_days * DAY_US
     valid_from = test_from - config.valid_days * DAY_US
     cutoff, until = (valid_from, test_from) if config.window == "valid" else (test_from, end)
-    train, valid = (np.empty(len(time), np.bool_) for _ in range(2))
-
-    def mark(start: int) -> None:
-        part = slice(start, start + block)
-        np.less(time[part], cutoff, out=train[part])
-        np.less(time[part], until, out=valid[part])
-        valid[part] ^= train[part]
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
-        list(pool.map(mark, range(0, len(time), block)))
-    return _of(dataset, train, valid, cutoff, until)
+    train = time < cutoff
+    return _of(dataset, train, (time < until) ^ train, cutoff, until)
 
 
 def _last(

@@ -6,8 +6,6 @@ no window, but with it the log is fifty years wide, and no gap behind it is long
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -127,14 +125,11 @@ def _cut_off(gap: Int64, rest: Int64, events: Int64, total: Int64) -> Bool:
 def by_day(part: Dataset) -> Int64:
     """Return how many events a part has on each day of the span of the log."""
     (first, last), time = (time // DAY_US for time in part.times), part.events.time
-    n_days = last - first + 1
-
-    def count(start: int) -> Int64:
-        days = time[start : start + _BLOCK] // DAY_US - first
-        return np.bincount(days, minlength=n_days)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of Python's lock
-        return sum(pool.map(count, range(0, len(time), _BLOCK)), np.zeros(n_days, np.int64))
+    days = np.zeros(last - first + 1, np.int64)
+    for start in range(0, len(time), _BLOCK):
+        block = time[start : start + _BLOCK] // DAY_US - first
+        days += np.bincount(block, minlength=len(days))
+    return days
 
 
 def checked(config: Config, data: Dataset, days: Int64 | None = None) -> Dataset:

@@ -99,7 +99,7 @@ def make_task(config: Config) -> Task:
     """Read the data of a config, split it and make the evaluation set."""
     observer = Observer()
     with ThreadPoolExecutor(1) as background:  # leaving waits until the cache is written
-        return task_on(config, read(config, background, observer), observer)
+        return task_on(config, read_events(config, background, observer), observer)
 
 
 def log_evaluation_set(evaluation_set: EvaluationSet, observer: Observer) -> None:
@@ -136,7 +136,7 @@ def task_of(config: Config, data: Dataset, parts: Split) -> Task:
     return Task(config, data, parts, evaluation_set)
 
 
-def read(
+def read_events(
     config: Config, background: Executor, observer: Observer, inner: SplitConfig | None = None
 ) -> Dataset:
     """Return the data of a config; the cache is written in the `background`.

@@ -97,14 +97,21 @@ def check_out(
         raise UsageError(f"{folder}: cannot be written; choose another --out")
 
 
-def environment_now() -> dict[str, str]:
-    """Return the versions that a score may depend on, and the time."""
+def installed_version(package: str = "submission-harness") -> str:
+    """Return the version of a package, of this one by default; nothing where it is missing."""
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
-    versions = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions | {"written": datetime.now(UTC).isoformat(timespec="seconds")}
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def environment_now() -> dict[str, str]:
+    """Return the versions that a score may depend on, and the time."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        **{package: installed_version(package) or "not installed" for package in _PACKAGES},
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

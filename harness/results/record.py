@@ -13,7 +13,7 @@ from harness.config import Config, TunedRecord
 from harness.core.errors import UsageError, printable, quoted
 from harness.data.dataset import Dataset
 from harness.metrics import Better, Definition, Metric, is_own, parse
-from harness.protocol.evaluation_set import Step, in_window, roles_of_types
+from harness.protocol.evaluation_set import CORE, LOG, Step, roles_of_types
 from harness.protocol.fingerprint import FORMAT, fingerprint_of
 from harness.protocol.leaderboard_estimate import LeaderboardEstimates
 from harness.protocol.split import Split
@@ -70,7 +70,7 @@ class Evaluation(Part):
     @property
     def in_window(self) -> int:
         """How many users have a hit in the window."""
-        return in_window(self.funnel)
+        return next(step.users for step in self.funnel if step.step not in (LOG, CORE))
 
     @property
     def truth(self) -> str:

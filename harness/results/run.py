@@ -155,7 +155,7 @@ class Run(Shown):
         """
         tables = self.folds[0].tables
         if isinstance(tables, RunTables):
-            return {str(metric): metric for metric in next(iter(tables.scores.values())).values}
+            return {str(metric): metric for metric in next(iter(tables.tables.values())).values}
         names, metrics = list(self.models[0].metrics), asked(self.settings)
         if len(metrics) != len(names):
             raise DataError(f"{self.folder}/config.toml: has other metrics than result.json")
@@ -244,7 +244,9 @@ class Run(Shown):
 
     def lists_by_model(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
         """Return the lists of some users, in order of id, from every model's first repeat."""
-        return self._folder_tables.lists_by_model(users)
+        names = [model.name for model in self.models]
+        rows = self._folder_tables.rows(RECOMMENDATIONS, names, users).filter(repeat=0)
+        return {name: rows.filter(model=name)["items"].to_list() for name in names}
 
     @doing("reading scores")
     def verify(self) -> None:
@@ -326,11 +328,10 @@ class Run(Shown):
 
         None where the metric has one value for all lists.
         """
-        by_fold, users = [], [fold.user_ids for fold in self.folds]
-        for fold in self.folds:
-            if fold.first_values is None:
-                return None
-            by_fold.append(fold.first_values)
+        by_fold = [fold.first_values for fold in self.folds if fold.first_values is not None]
+        users = [fold.user_ids for fold in self.folds]
+        if len(by_fold) < len(users):
+            return None
         return [
             values_of([values[model.name].mean(axis=0) for values in by_fold], users)
             for model in self.models

@@ -18,12 +18,11 @@ from harness.core.io import parts, unusable
 from harness.core.unpacking import OWN, Cap, Refused
 from harness.data.dataset import positions
 from harness.metrics.registry import LARGEST_SCORE
-from harness.metrics.scores import ScoreTable
 from harness.models.recommendations import EMPTY, Recommendations
 from harness.protocol.evaluation_set import EvaluationSet
 from harness.results.folder import FOLD, PER_USER, RECOMMENDATIONS, USERS, again, table
 from harness.results.record import RunRecord, differs
-from harness.stats.slices import USER
+from harness.stats.slices import USER, ProfiledUsers
 
 _CAP = replace(OWN, cure="harness run writes the folder again, from its config.toml")
 
@@ -33,30 +32,28 @@ class ContradictionError(DataError):
 
 
 @dataclass(frozen=True, eq=False)
-class RunTables:
-    """The tables of one evaluation set, in memory."""
+class RunTables(ProfiledUsers):
+    """The tables of one evaluation set, in memory; users are in id order."""
 
-    users: pl.DataFrame  # who the evaluated users are (`harness.protocol.users`), in id order
     item_ids: pl.Series  # of the candidates
-    scores: Mapping[str, ScoreTable]  # by model
     lists: Mapping[str, Sequence[Recommendations]]  # by model, of each repeat
 
     @property
     def user_ids(self) -> pl.Series:
-        """The evaluated users, in id order."""
-        return self.users[USER]
+        """The evaluated users."""
+        return self.profile[USER]
 
     def rows(self, name: str, models: Sequence[str]) -> pl.DataFrame:
         """Return a table as a folder has it, of some models; `name` is that of its file."""
         if name == USERS:
-            return self.users
+            return self.profile
         users, items = self.user_ids.cast(pl.Categorical), self.item_ids.cast(pl.Categorical)
         frames = []
         for model in models:
             if name == PER_USER:
                 columns = [
                     pl.Series(str(metric), values.ravel())
-                    for metric, values in self.scores[model].values.items()
+                    for metric, values in self.tables[model].values.items()
                     if metric.definition.of == "user"
                 ]
             else:
@@ -97,76 +94,68 @@ class FolderTables:
     def user_ids(self) -> pl.Series:
         """The users that have scores, in id order."""
         with _readable(self.folder / PER_USER):
-            return self._read(PER_USER)[USER].unique().cast(pl.String).sort()
+            return self._read(PER_USER, [USER])[USER].unique().cast(pl.String).sort()
 
-    def rows(self, name: str, models: Sequence[str]) -> pl.DataFrame:
-        """Return a table of some models, ordered by model, repeat and user."""
+    def rows(
+        self, name: str, models: Sequence[str], users: pl.Series | None = None
+    ) -> pl.DataFrame:
+        """Return a table of some models, ordered by model, repeat and user.
+
+        Of `users` alone, in id order, where they are named: then no more is read.
+        """
         with _readable(self.folder / name):
-            if name != USERS:
-                return pl.concat([self._rows_of_model(name, model) for model in models])
-            users = self._read(USERS).cast({USER: pl.String}).sort(USER)
-            if not users[USER].equals(self.user_ids):
-                raise other_users(self.folder / USERS)
-            return users
-
-    def lists_by_model(self, users: pl.Series) -> dict[str, list[list[str | None]]]:
-        """Return the lists of some users, in order of id, from every model's first repeat."""
-        path, wanted = table(self.folder, RECOMMENDATIONS), users.to_frame(USER)
-        with _readable(path):
-            rows = pl.concat([rows_of(file, users=users) for file in parts(path)])
+            if name == USERS:
+                rows = self._read(USERS, [USER]).cast({USER: pl.String}).sort(USER)
+                if not rows[USER].equals(self.user_ids):
+                    raise other_users(self.folder / USERS)
+                return rows
             types: dict[Any, Any] = {USER: pl.String, "model": pl.String, "repeat": pl.Int32}
-            rows = rows.cast(types | {"items": pl.List(pl.String)}).filter(repeat=0)
-            if self.fold is not None:
-                rows = rows.filter(pl.col(FOLD) == self.fold)
-        lists = {}
-        for model in self.record.models:
-            of_model = rows.filter(model=model.name).sort(USER)
-            if not of_model.select(USER).equals(wanted):
-                raise self._incomplete(path, model.name)
-            lists[model.name] = of_model["items"].to_list()
-        return lists
+            types |= {"items": pl.List(pl.String)} if name == RECOMMENDATIONS else {}
+            every = self._read(name, [*types], users)
+            if name == PER_USER:
+                types |= {column: pl.Float64 for column in every.columns if column not in types}
+            frames = []
+            for model in models:
+                of_model = every.filter(pl.col("model").cast(pl.String) == model).cast(types)
+                # Spark writes them in any order.
+                frames.append(self._whole(name, model, of_model.sort("repeat", USER), users))
+            return pl.concat(frames)
 
-    def _incomplete(self, path: Path, model: str) -> DataError:
+    def _whole(
+        self, name: str, model: str, rows: pl.DataFrame, users: pl.Series | None
+    ) -> pl.DataFrame:
+        """Return the rows of a model; raise DataError unless all are there, as the record says."""
         evaluation, repeats = self.record.evaluation, self.record.model(model).repeats
-        return DataError(
-            f'{path}: not all rows are there for model "{printable(model)}": expected one for '
-            f"each of {counted(evaluation.users, 'user')} in {counted(repeats, 'repeat')}; "
-            f"{again(self.folder)}"
-        )
-
-    def _rows_of_model(self, name: str, model: str) -> pl.DataFrame:
-        evaluation, repeats = self.record.evaluation, self.record.model(model).repeats
-        rows, keys = self._read(name, model), _keys(self.user_ids, model, repeats)
-        rows = rows.sort("repeat", USER)  # Spark writes them in any order
-        whole = len(self.user_ids) == evaluation.users and rows.select(keys.columns).equals(keys)
+        keys = _keys(self.user_ids if users is None else users, model, repeats)
+        whole = rows.select(keys.columns).equals(keys)
+        whole &= users is not None or len(self.user_ids) == evaluation.users
         if name == RECOMMENDATIONS:
             whole &= (rows["items"].list.len() <= evaluation.k).fill_null(False).all()
         if not whole:
-            raise self._incomplete(self.folder / name, model)
+            raise DataError(
+                f'{self.folder / name}: not all rows are there for model "{printable(model)}": '
+                f"expected one for each of {counted(evaluation.users, 'user')} in "
+                f"{counted(repeats, 'repeat')}; {again(self.folder)}"
+            )
         if name == PER_USER:
             self._refuse_other_means(model, rows)
         return rows
 
-    def _read(self, name: str, model: str | None = None) -> pl.DataFrame:
-        """Return the rows of all models as they are, or those of one, in the order of the file."""
+    def _read(
+        self, name: str, columns: Sequence[str], users: pl.Series | None = None
+    ) -> pl.DataFrame:
+        """Return the rows of a fold, which have these columns, in the order of the file."""
         path = table(self.folder, name)
-        if name not in self.files:
-            self.files[name] = pl.concat([rows_of(file) for file in parts(path)])
-        rows, types = self.files[name], dict[Any, Any]({USER: pl.String})
-        if model is not None:
-            types |= {"model": pl.String, "repeat": pl.Int32}
-            scores = set(rows.columns) - {*types, FOLD} if name == PER_USER else ()
-            types |= dict.fromkeys(scores, pl.Float64)
-        needed = [*types]
-        needed += ["items"] if name == RECOMMENDATIONS else []
-        needed += [] if self.fold is None else [FOLD]
-        for column in sorted({*needed} - {*rows.columns}):
+        if users is None and name in self.files:
+            rows = self.files[name]
+        else:
+            rows = pl.concat([rows_of(file, users=users) for file in parts(path)])
+        if users is None:
+            self.files[name] = rows
+        needed = {*columns} if self.fold is None else {*columns, FOLD}
+        for column in sorted(needed - {*rows.columns}):
             raise DataError(f'{path}: has no column "{column}"; {again(self.folder)}')
-        if self.fold is not None:
-            rows = rows.filter(pl.col(FOLD) == self.fold).drop(FOLD)
-        if model is not None:
-            rows = rows.filter(pl.col("model").cast(pl.String) == model).cast(types)
-        return rows
+        return rows if self.fold is None else rows.filter(pl.col(FOLD) == self.fold).drop(FOLD)
 
     def _refuse_other_means(self, model: str, rows: pl.DataFrame) -> None:
         """Raise ContradictionError where the scores of a model have other means than the record."""

@@ -20,8 +20,9 @@ from harness.metrics.inputs.beyond import ItemCounts, ItemTables
 from harness.metrics.inputs.frame import Table, accept, as_polars, two_columns
 from harness.metrics.inputs.order import check_grades
 from harness.metrics.scores import sums_of_lists, user_scores
+from harness.results.folder import installed_version
 from harness.spark.reading import column as column_of
-from harness.spark.session import installed_version, require_pyspark, spark_errors
+from harness.spark.session import require_pyspark, spark_errors
 from harness.spark.transport import Batches, total
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,15 +38,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@dataclass(frozen=True, eq=False)
-class EvaluatedParts:
-    """A run whose tables are in the parts of its users."""
-
-    run: Run
-    parts: SparkParts[EvaluatedPart]
-    candidate_ids: pl.Series
-
-
 def evaluate_parts(
     config: Config,
     parts: SparkParts[Dataset],
@@ -54,8 +45,8 @@ def evaluate_parts(
     observer: Observer,
     *,
     fail_fast: bool = False,
-) -> EvaluatedParts:
-    """Evaluate the models of a config where no process has all users.
+) -> tuple[Run, SparkParts[EvaluatedPart]]:
+    """Evaluate the models of a config where no process has all users; tables are in the parts.
 
     Each part has users of whole leaves (`harness.core.random.leaf_of`); `data` has no user.
     """
@@ -86,11 +77,12 @@ def evaluate_parts(
         ).content(metrics)
 
     with observer.step("evaluate", "evaluating all parts"):
-        evaluated = parts.kept(evaluated_part, partial(EvaluatedPart.opened, metrics))
+        candidate_ids = data.item_ids.gather(plan.candidates)
+        opened = partial(EvaluatedPart.opened, metrics, candidate_ids)
+        evaluated = parts.kept(evaluated_part, opened)
     observer.log(f"evaluated all parts, {observer.seconds['evaluate']:.1f} s")
-    candidate_ids = data.item_ids.gather(plan.candidates)
     run = assemble(fold, plan.data, plan.split, candidate_ids, evaluated.total)
-    return EvaluatedParts(run, evaluated, candidate_ids)
+    return run, evaluated
 
 
 def _refuse_models(config: Config) -> None:
@@ -110,31 +102,34 @@ def _refuse_models(config: Config) -> None:
         )
 
 
-def rows_of(
-    models: Sequence[str], candidate_ids: pl.Series, name: str, part: EvaluatedPart
-) -> pl.DataFrame:
+def rows_of(models: Sequence[str], name: str, part: EvaluatedPart) -> pl.DataFrame:
     """Return the rows of a part in a table of the run, ids as text; `name` is its file's."""
-    rows = part.run_tables(candidate_ids).rows(name, models)
+    rows = part.rows(name, models)
     texts: dict[str, Any] = {USER: pl.String, "items": pl.List(pl.String)}
     return rows.cast({column: texts[column] for column in rows.columns if column in texts})
 
 
 def _write_tables(
-    config: Config, done: EvaluatedParts, place: str | None, folder: Path, names: Sequence[str]
+    config: Config,
+    run: Run,
+    parts: SparkParts[EvaluatedPart],
+    place: str | None,
+    folder: Path,
+    names: Sequence[str],
 ) -> str | None:
     """Write tables of a run to a place, or into its folder; return the place."""
-    scored = {model.name for model in done.run.models}
+    scored = {model.name for model in run.models}
     models = [model.name for model in config.models if model.name in scored]
     schemas = _schemas(config)
     with spark_errors():
-        done.parts.write(
+        parts.write(
             (place or folder.absolute().as_uri()).rstrip("/"),
             {name: schemas[name] for name in names},
-            partial(rows_of, models, done.candidate_ids),
+            partial(rows_of, models),
         )
     if place is not None:
         return place
-    users, files = done.run.evaluation.users, [*(folder / USERS).glob("*.parquet")]
+    users, files = run.evaluation.users, [*(folder / USERS).glob("*.parquet")]
     there = sum(pl.scan_parquet(file).select(pl.len()).collect().item() for file in files)
     if there != users:  # workers wrote to disks of their own
         raise DataError(
@@ -200,9 +195,9 @@ def evaluated(
         for module in [module for name, module in sys.modules.items() if name.startswith(BESIDE)]:
             cloudpickle.register_pickle_by_value(module)
             stack.callback(cloudpickle.unregister_pickle_by_value, module)
-        done = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
-        stack.callback(done.parts.frame.unpersist)
-        yield replace(done.run, write_tables=partial(_write_tables, config, done, tables))
+        done, parts = evaluate_parts(config, log.parts, log.shared, observer, fail_fast=fail_fast)
+        stack.callback(parts.frame.unpersist)
+        yield replace(done, write_tables=partial(_write_tables, config, done, parts, tables))
 
 
 def _refuse_folds(config: Config) -> None:

@@ -9,12 +9,12 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core.errors import UsageError, printable
 from harness.core.progress import stopwatch
+from harness.results.folder import installed_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,14 +93,6 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
         finally:
             with suppress(Exception):  # one that is lost cannot be stopped
                 opened.stop()
-
-
-def installed_version(package: str = "submission-harness") -> str:
-    """Return the version of a package, of this one by default; nothing where it is missing."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def require_pyspark() -> None:

@@ -16,7 +16,6 @@ import polars as pl
 from harness.config import Config, ModelConfig
 from harness.config.space import Range, TunedRecord
 from harness.core import cache
-from harness.core.cache import Entry
 from harness.core.errors import RecommenderError, UsageError, counted, printable, suggest
 from harness.core.progress import Observer, doing, shown, stopwatch
 from harness.core.workers import EndedError, Open, Workers
@@ -228,7 +227,7 @@ class Trials:
     name: str
     metric: Metric
     folds: Sequence[Task]
-    evaluation: Entry | None
+    evaluation: cache.Entry | None
     fresh: bool
     unkept: set[str] = field(default_factory=set)
 
@@ -282,7 +281,7 @@ class Trials:
         return Score(estimate.mean, estimate.ci95, sum(observer.seconds.values()))
 
 
-def trials_key(config: Config, metric: Metric) -> Entry | None:
+def trials_key(config: Config, metric: Metric) -> cache.Entry | None:
     """Return the key that all trials of a config share, before data is read; None if none do."""
     rule, source = inner_split(config).model_dump_json(), metric.definition.digest
     if not config.data.cache or (is_own(metric.name) and source is None):

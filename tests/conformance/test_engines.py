@@ -78,12 +78,11 @@ def test_buckets_and_parts(of_files: OfFiles) -> None:
         buckets = run(settings)
     assert everything(buckets) == everything(whole)
     assert buckets.users.equals(whole.users)
-    evaluated = small.in_parts(settings, COUNTS[name])
-    assert timeless(evaluated.run.to_dict()) == timeless(whole.to_dict())
-    parts: Any = evaluated.parts
+    apart, parts = small.in_parts(settings, COUNTS[name])
+    assert timeless(apart.to_dict()) == timeless(whole.to_dict())
     names = [model.name for model in settings.models]
     scores, lists = (
-        pl.concat([rows_of(names, evaluated.candidate_ids, name, part) for part in parts])
+        pl.concat([rows_of(names, name, part) for part in parts])
         for name in (PER_USER, RECOMMENDATIONS)
     )
     assert texts(scores).equals(texts(whole.table(PER_USER)))
@@ -161,7 +160,7 @@ def odd(kind: str, **keys: Any) -> dict[str, Any]:
 def by(engine: str, settings: Config) -> Any:
     """Return what a run finds in three buckets, or in three parts."""
     if engine == "parts":
-        return small.in_parts(settings, 3).run
+        return small.in_parts(settings, 3)[0]
     with small.in_buckets(3):
         return run(settings)
 

@@ -5,7 +5,6 @@ import shutil
 import socket
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from conftest import python, refusal
@@ -24,16 +23,16 @@ def refused(words: list[str], master: str | None = None, remote: str | None = No
 
 
 @pytest.mark.parametrize(
-    ("module", "words"),
+    ("version", "words"),
     [
-        (session_.PackageNotFoundError, 'none is installed: pip install "pyspark[connect]>=4.0"'),
-        (["3.5.6"], "Spark needs PySpark 4.0 or later; 3.5.6 is installed"),
+        ("", 'none is installed: pip install "pyspark[connect]>=4.0"'),
+        ("3.5.6", "Spark needs PySpark 4.0 or later; 3.5.6 is installed"),
     ],
 )
 def test_pyspark_is_missing_or_old(
-    module: Any, words: str, monkeypatch: pytest.MonkeyPatch
+    version: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_, "version", Mock(side_effect=module))
+    monkeypatch.setattr(session_, "installed_version", lambda package: version)
     refused([words])
 
 

@@ -23,7 +23,7 @@ MODEL = VALUES["models"][0]
 WEEKLY = MODEL | {"name": "last week", "params": {"window_days": 7}}
 WHOLE = {"name": "whole", "use": "baselines.fill:Fill", "of": ["popular"]}
 READY = {"name": "ready", "lists": "mates.csv"}
-WITHOUT_VALID = '[split] strategy "given" needs valid = "FILE", the events to evaluate'
+NO_FILE = "found ''; expected at least 1 character"
 PRECOMPUTED = '[[models]] "ready" has precomputed recommendations, so it takes no '
 
 
@@ -115,10 +115,11 @@ def test_models_stand_in_any_order_and_base_models_have_repeats(tmp_path: Path) 
         ({"folder": "/"}, "no section [folder]; allowed: data, "),
         ({"data": {"layout": "hm", "events": None}, "split": {"strategy": "given", "valid": "x"}},
          '[split] strategy "given" works with layout "table" only'),
-        *(({"split": {"strategy": "given"} | keys}, WITHOUT_VALID)
-          for keys in ({}, {"valid_days": 7}, {"valid": []}, {"valid": ""}, {"valid": [""]})),
+        ({"split": {"strategy": "given"}}, '[split] needs the key "valid", which is missing'),
+        ({"split": {"strategy": "given", "valid": []}}, "[split] valid: found []; expected"),
+        ({"split": {"strategy": "given", "valid": ""}}, f"[split] valid: {NO_FILE}"),
         ({"split": {"strategy": "given", "valid": ["later.csv", ""]}},
-         "[split] valid names no file for fold 2; name one file per fold"),
+         f"[split] valid.1: {NO_FILE}"),
         ({"data": {"restore_zeros": True}}, '[data] layout "table" has no key "restore_zeros"; '),
         ({"data": {"events": None}}, '[data] layout "table" needs events = '),
         ({"models": []}, "[[models]]: found []; expected at least 1"),
@@ -176,21 +177,18 @@ def test_each_fault_has_a_line() -> None:
 def test_what_is_no_config_file(tmp_path: Path) -> None:
     with refusal(UsageError, "none.toml: no such file; name a config file"):
         read(tmp_path / "none.toml")
-    with refusal(UsageError, "a folder, not a config file; name a config file (TOML)"):
+    with refusal(UsageError, "; name a config file (TOML)"):
         read(tmp_path)
     path = config_file(tmp_path, evaluation={"kk": 5})
-    with refusal(UsageError, f"a folder, not a config file; there are {path}"):
+    with refusal(UsageError, f"; there are {path}"):
         read(tmp_path)
     with refusal(UsageError, f'{path}: [evaluation] has no key "kk"'):
         read(path)
     path.write_bytes(b"\xff\xfe")
-    with refusal(UsageError, "hm.toml: cannot be read: it is not UTF-8 text"):
+    with refusal(UsageError, "hm.toml: is not valid TOML: "):
         read(path)
     path.write_text("[data]\nlayout = hm\n")
     with refusal(UsageError, "hm.toml: is not valid TOML: ", "line 2"):
-        read(path)
-    path.write_text("[data]\n[data]\n")
-    with refusal(UsageError, "line 2", "; write each [table] once"):
         read(path)
 
 
@@ -264,7 +262,6 @@ def test_lists_and_ranges() -> None:
     [
         (True, f": found true; {VALUES_OR_RANGE}"),
         ([], f": found []; {VALUES_OR_RANGE}"),
-        ([1, 2, 1], " holds 1 twice; name each value once"),
         ({"low": 1, "hihg": 2}, ' has no key "hihg"; did you mean "high"?'),
         ({"low": 2, "high": 2}, " has low = 2, not below high = 2"),
         ({"low": False, "high": 2}, ".low: found false; expected a finite number"),
@@ -314,7 +311,6 @@ def lists(*names: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("sections", "words"),
     [
-        (valid("a.csv", "a.csv"), "[split] valid names a file twice"),
         (valid("a.csv", "b.csv"), "[data] events names 1 file"),
         ({"data": {"events": ["a.csv", "b.csv"]}}, "[data] events names several files"),
         ({"split": TIME | {"window": "test", "test_days": 7}}, 'window = "test" is one window'),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from harness.core.arrays import Ragged
 from harness.core.exact_sum import add
 from harness.protocol.evaluation_set import EvaluationSet
-from harness.protocol.fingerprint import leaf_sums, of_sums
+from harness.protocol.fingerprint import leaf_sums, leaves_of_sums
 
 
 class User(NamedTuple):
@@ -128,7 +128,9 @@ def test_neither_order_nor_parts_of_whole_leaves_change_it(users: list[User], pa
     assert set_of(users[::-1], ITEMS).fields == whole.fields
     groups = [[u for u in users if leaf_of(u.id) % parts == part] for part in range(parts)]
     groups = [part for part in groups if part] + [[]]
-    together = of_sums(reduce(add, (leaf_sums(set_of(part, ITEMS).leaves) for part in groups)))
+    together = leaves_of_sums(
+        reduce(add, (leaf_sums(set_of(part, ITEMS).leaves) for part in groups))
+    )
     for name in ("users", "truth", "seen"):
         assert (together[name] == whole.leaves[name]).all(), name
     unseen = replace(whole, seen=None, of_parts=together)
@@ -138,4 +140,4 @@ def test_neither_order_nor_parts_of_whole_leaves_change_it(users: list[User], pa
 def test_two_parts_with_users_of_one_leaf_are_refused() -> None:
     whole, bob = (leaf_sums(set_of(users, ["a", "b", "c"]).leaves) for users in (SHOP, SHOP[1:2]))
     with refusal(ValueError, "users: two parts", f"leaf {leaf_of('bob')}"):
-        of_sums(add(whole, bob))
+        leaves_of_sums(add(whole, bob))
