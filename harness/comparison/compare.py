@@ -21,7 +21,7 @@ from harness.comparison.submissions import (
     refuse_twice,
     rules_of,
 )
-from harness.core.errors import DataError, UsageError, counted, printable, suggest
+from harness.core.errors import DataError, UsageError, counted, listed, printable, suggest
 from harness.core.exact_sum import of_one
 from harness.core.progress import doing, stopwatch
 from harness.core.random import id_hashes
@@ -229,13 +229,19 @@ def open_runs(inputs: Sequence[Any]) -> list[Run]:
         names = dict.fromkeys([*ours.fields, *theirs.fields])
         differ = [name for name in names if ours.fields.get(name) != theirs.fields.get(name)]
         if differ:
+            difference = f"they differ in {', '.join(differ)}"
+            if len(first.folds) != len(run.folds):
+                counts = [
+                    f"{each.folder} has {counted(len(each.folds), 'fold')}" for each in (first, run)
+                ]
+                difference = ", ".join(counts)
             step = "run both with the same data, [split] and [evaluation]"
             if ours.fingerprint_format != theirs.fingerprint_format:
                 older = min(first, run, key=lambda it: it.evaluation.fingerprint_format)
                 step = f"{older.folder} has a fingerprint of an earlier version; {older.again}"
             raise UsageError(
-                f"{run.folder}: has another evaluation set than {first.folder}: they differ in "
-                f"{', '.join(differ)}; harness compares models on one evaluation set only: {step}"
+                f"{run.folder}: has another evaluation set than {first.folder}: "
+                f"{difference}; harness compares models on one evaluation set only: {step}"
             )
         for known, fold in zip(first.folds, run.folds, strict=True):
             if not fold.user_ids.equals(known.user_ids):
@@ -256,6 +262,9 @@ def metric_of(runs: Sequence[Run], name: str | None) -> Metric:
     name = next(iter(known)) if name is None else name
     if name not in known:
         hint = suggest(name, known) if known else "run them with the same metrics"
+        functions = {run.user_metrics[name].text for run in runs if name in run.user_metrics}
+        if len(functions) > 1:
+            hint = f"its runs use different functions, {listed(sorted(functions))}; rename a file"
         raise UsageError(f'"{name}" is not a metric with scores per user in all runs; {hint}')
     metric = known[name]
     digests = [run.record.digest_of(run.name_of(metric)) for run in runs]

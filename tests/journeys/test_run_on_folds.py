@@ -75,6 +75,20 @@ def test_the_folder_holds_every_fold(done: Done) -> None:
             assert getattr(fold, table)().equals(getattr(evaluated, table)())
 
 
+def test_readers_of_the_folder_find_what_the_run_found(done: Done) -> None:
+    compared = compare(done.folder)
+    assert compared.comparison == done.result.comparison
+    for row, pair in zip(compared.records(), compared.comparison.pairs, strict=True):
+        assert pair.better_folds is not None
+        assert (row["better_folds"], row["folds"]) == (pair.better_folds[0], 3)
+    assert compared.models[0].metrics["MAP@2"] == done.result.models[0].metrics["MAP@2"]
+    again, first = (
+        small.timeless(result.to_dict(), "bridge", "notes")  # leaderboards know of no others
+        for result in (rescore(done.folder), done.result)
+    )
+    assert again == first
+
+
 def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
     log = small.MANY.replace("user1,b,2020-01-03", "user1,e,2020-01-03")
     logs = {"one": (small.MANY, 3), "other": (log, 3), "two": (log, 2)}
@@ -87,7 +101,7 @@ def test_compare_says_which_folds_differ(tmp_path: Path) -> None:
     )
     with refusal(UsageError, words):
         compare(tmp_path / "one", tmp_path / "other")
-    with refusal(UsageError, "they differ in fold 1, fold 2, fold 3; harness"):
+    with refusal(UsageError, "one has 3 folds, ", "two has 2 folds; harness compares"):
         compare(tmp_path / "one", tmp_path / "two")
 
 
