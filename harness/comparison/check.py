@@ -165,9 +165,10 @@ def check(run: Path | str, conditions: str | Sequence[str]) -> Checked:
     texts = [conditions] if isinstance(conditions, str) else conditions
     is_list = isinstance(texts, Sequence) and all(isinstance(text, str) for text in texts)
     if not is_list or not texts:
+        what = "no condition" if is_list else f"conditions: found {type(conditions).__name__}"
         raise UsageError(
-            f'found {texts or "no condition"}; add --at-least "MAP@12 of mine >= popular" (in '
-            'Python, conditions=["MAP@12 of mine >= popular"])'
+            f'{what}; add --at-least "MAP@12 of mine >= popular" (in Python, '
+            'conditions=["MAP@12 of mine >= popular"])'
         )
     opened = read(run)
     opened.verify()

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from harness.core.errors import UsageError, suggest
+from harness.core.errors import NotCompiledError, UsageError, suggest
 from harness.core.sources import BESIDE, source_file, watch_imports
 
 _EXAMPLES = {
@@ -54,6 +54,8 @@ def _module(owner: str, module_name: str, folder: Path) -> ModuleType:
         )
     try:
         return _from_file(beside) if beside.is_file() else importlib.import_module(module_name)
+    except NotCompiledError:
+        raise
     except ModuleNotFoundError as error:
         raise UsageError(_missing(owner, module_name, error, beside)) from error
     except BaseException as error:  # a stranger's module may raise anything while it is imported
