@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,6 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 _QUOTED = r'"(?:[^"]|"")+"'
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,2})?"
 _NAME = rf"{_QUOTED}|\S.*?"
 _CONDITION = re.compile(
     rf"\s*(?P<metric>{_QUOTED}|\S+)\s+of\s+(?P<model>{_NAME})\s+"
@@ -58,13 +58,19 @@ def parse(text: str) -> tuple[str, str, str, str | float]:
         for name in match.group("metric", "model", "other")
     )
     sign = " ".join(match["sign"].split())
-    if not re.fullmatch(_NUMBER, match["other"]):
+    try:
+        bound = float(match["other"])
+    except ValueError:
         return metric, model, sign, other
     if sign == BETTER:
         raise UsageError(
-            f'"{printable(text)}": a model is better than a model; compare with >= {other}'
+            f'"{printable(text)}": a model is better than a model; compare with >= {bound:g}'
         )
-    return metric, model, sign, float(other)
+    if not math.isfinite(bound):
+        raise UsageError(
+            f'"{printable(text)}": {other} is not a finite number; put a model\'s name in quotes'
+        )
+    return metric, model, sign, bound
 
 
 @dataclass(frozen=True)

@@ -295,11 +295,11 @@ def are_submissions(
     form, goes, other = of_runs, "submissions", "runs"
     if is_named:
         form, goes, other = of_submissions, "runs", "submissions"
-    wrong = [
-        name
-        for name, value in options.items()
-        if name not in form.__annotations__ and value not in (None, False, [], ())
-    ]
+    wrong = []
+    for name, value in options.items():
+        is_empty = isinstance(value, list | tuple) and not value
+        if name not in form.__annotations__ and not (value is None or value is False or is_empty):
+            wrong.append(name)
     if wrong:
         flags = " and ".join(map(flag_of, wrong))
         raise UsageError(

@@ -44,10 +44,12 @@ def _values(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or error
-        beside = path / "config.toml" if path.is_dir() else path
+        beside = path / "config.toml" if isinstance(error, IsADirectoryError) else path
         raise UsageError(f"{path}: {reason}; {_configs_beside(beside)}") from error
-    except (RecursionError, ValueError) as error:  # of which a UnicodeDecodeError is one
-        raise UsageError(f"{path}: is not valid TOML: {error}") from error
+    except (RecursionError, ValueError) as error:  # UnicodeDecodeError is a ValueError
+        twice = str(error).startswith("Cannot declare")
+        hint = "; write each [table] once, and each model under its own [[models]]" if twice else ""
+        raise UsageError(f"{path}: is not valid TOML: {error}{hint}") from error
     for override in overrides:
         _apply(values, override)
     return values
@@ -70,18 +72,22 @@ def _apply(values: dict[str, Any], override: str) -> None:
     *above, last = key.strip().split(".")
     if not equals or not all((*above, last)):
         raise UsageError(f'--set {override}: expected key=value, such as "evaluation.k=5"')
+    target: Any = values
+    for part in above:
+        if isinstance(target, dict):
+            target = target.setdefault(part, {})
+        elif isinstance(target, list) and part.isdecimal() and int(part) < len(target):
+            target = target[int(part)]
+        else:
+            target = None
+    if not isinstance(target, dict):
+        raise UsageError(
+            f"--set {override}: no such key; name one, such as evaluation.k=5 or models.0.repeats=3"
+        )
     value: Any = text.strip()
     with suppress(RecursionError, ValueError):
         value = tomllib.loads(f"value = {value}")["value"]
-    target: Any = values
-    try:
-        for part in above:
-            target = target[int(part)] if isinstance(target, list) else target.setdefault(part, {})
-        target[last] = value
-    except (AttributeError, IndexError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"--set {override}: no such key; name one, such as evaluation.k=5 or models.0.repeats=3"
-        ) from error
+    target[last] = value
 
 
 def _checked(

@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -205,7 +206,12 @@ def _record(config: Config, name: str) -> sources.Record:
 
 def _packages() -> list[tuple[str, int]]:
     """Return the installed packages with their versions, and when each was installed."""
-    # A package's own folder is there once the package is imported.
-    folders = [path for path in map(Path, sys.path) if not sources.is_installed(path.parent)]
-    packages = {path for folder in folders for path in folder.glob("*.*-info")}
-    return sorted({(path.name, path.stat().st_mtime_ns) for path in packages})
+    packages = set[tuple[str, int]]()
+    for path in map(Path, sys.path):
+        if sources.is_installed(path.parent):  # a package's own, there once the package is imported
+            continue
+        with suppress(OSError):
+            for folder in path.iterdir():
+                if folder.suffix in (".dist-info", ".egg-info"):
+                    packages.add((folder.name, folder.stat().st_mtime_ns))
+    return sorted(packages)

@@ -176,12 +176,12 @@ def _models(models: Any, frames: dict[str, Any]) -> tuple[list[dict[str, Any]], 
         )
     entries, objects = list[dict[str, Any]](), dict[str, Any]()
     for model in models:
-        name, use, params = str(model.get("name")), model.get("use"), model.get("params", {})
+        name, use, params = str(model.get("name")), model.get("use"), model.get("params")
         plain = {key: value for key, value in model.items() if key not in ("use", "params")}
         entry = {key: _plain(v, f"the lists of {name}", frames) for key, v in plain.items()}
         if isinstance(params, Mapping):
             params = {key: _param(name, key, value) for key, value in params.items()}
-        entry |= {"params": params} if params else {}
+        entry |= {"params": params} if "params" in model else {}
         if not isinstance(use, str | None):
             objects[name], kind = use, use if isinstance(use, type) else type(use)
             use = given.name_of(kind.__name__)

@@ -65,6 +65,7 @@ def checked(
         cure = "do not recommend the items of exclude"
         says = f"the item is excluded for this user (seen_items); {cure}"
         _refuse(name, users, items, bad, says)
+        raise AssertionError("the compiled check and the explaining one disagree")
     return np.ascontiguousarray(items, np.int32)
 
 
@@ -75,7 +76,9 @@ def _matrix(name: str, answer: Any, shape: tuple[int, int]) -> npt.NDArray[Any]:
     try:
         array = np.asarray(answer)
     except Exception as error:
-        raise RecommenderError(f"{returned}, which is no array ({error}); {expected}") from error
+        raise RecommenderError(
+            f"{returned}, which is no array ({type(error).__name__}); {expected}"
+        ) from error
     if isinstance(answer, np.ma.MaskedArray) or array.ndim == 0:
         raise RecommenderError(f"{returned}, {expected}")
     if array.shape != shape:

@@ -13,9 +13,11 @@ from harness.core.progress import Observer
 from harness.data.dataset import Dataset, Events
 from harness.evaluation.fold import require_room, require_windows
 from harness.metrics import Metric, parse
+from harness.metrics.grades import refuse_grades
 from harness.protocol import strays
+from harness.protocol.evaluation_set import highest_grade
 from harness.protocol.split import by_time, end_of, refuse_empty, split
-from harness.protocol.task import Task, asked, log_evaluation_set, read_events, task_of
+from harness.protocol.task import VALUES, Task, asked, log_evaluation_set, read_events, task_of
 
 
 def metric_of(config: Config) -> Metric:
@@ -36,22 +38,9 @@ def inner_tasks(config: Config) -> list[Task]:
     Of a time split they are the days just before the earliest outer cut-off. What lies behind it
     is dropped before anything is asked of it: events, and users and items of those alone.
     """
-    rule, first, tasks = inner_split(config), config.folds()[0], list[Task]()
-    if config.tune.metric is not None:  # whose grades are looked at
-        metrics = {"metrics": [config.tune.metric]}
-        evaluation = first.evaluation.model_copy(update=metrics)
-        first = first.model_copy(update={"evaluation": evaluation})
-    with ThreadPoolExecutor(1) as background:
-        data = read_events(first, background, Observer(), rule)
-    require_windows(config, data)
-    strays.checked(first, data)
-    outer = split(data, first.split)
-    known, end = past(data, outer.train), outer.cutoff
-    if isinstance(rule, TimeSplit):
-        if not isinstance(first.split, TimeSplit) or end is None:
-            strays.checked(first.model_copy(update={"split": rule}), known)
-            end = end_of(known, rule)
-        require_room(rule, known, end, f"{config.file}: the inner split of train, [tune] split")
+    rule, first, metric = inner_split(config), config.folds()[0], metric_of(config)
+    known, end = _known(config, rule)
+    tasks = list[Task]()
     for fold in first.model_copy(update={"split": rule, "fold": 0}).folds():
         observer = Observer("inner ")
         try:
@@ -66,6 +55,9 @@ def inner_tasks(config: Config) -> list[Task]:
             again = f"the inner split of train: {error}\n[tune] split sets another split"
             raise type(error)(again) from None
         log_evaluation_set(task.evaluation_set, observer)
+        if config.graded:
+            highest = highest_grade(task.data, task.split, task.config.evaluation)
+            refuse_grades([metric], highest, VALUES)
         tasks.append(task)
     return tasks
 
@@ -94,6 +86,24 @@ def inner_split(config: Config) -> InnerSplit:
             return config.split.model_copy(update=rules)
         case rule:
             return rule
+
+
+def _known(config: Config, rule: InnerSplit) -> tuple[Dataset, int | None]:
+    """Return what was known at the earliest outer cut-off, and when that is, if a time says it."""
+    first = config.folds()[0]
+    with ThreadPoolExecutor(1) as background:
+        data = read_events(first, background, Observer(), rule)
+    require_windows(config, data)
+    strays.checked(first, data)
+    outer = split(data, first.split)
+    known = past(data, outer.train)
+    end = outer.cutoff if isinstance(first.split, TimeSplit) else None
+    if isinstance(rule, TimeSplit):
+        if end is None:
+            strays.checked(first.model_copy(update={"split": rule}), known)
+        key = f"{config.file}: the inner split of train, [tune] split"
+        require_room(rule, known, end_of(known, rule) if end is None else end, key)
+    return known, end
 
 
 def past(data: Dataset, events: Events) -> Dataset:

@@ -76,6 +76,8 @@ def _first_line(table: Table, shown: Path, text: bytes, *, whole: bool) -> tuple
     between = table.separator.encode()
     if len(between) > 1 and b"\n" in text:
         line = text[: text.index(b"\n")]
+        if _delimited.FIELD in line:
+            raise DataError(f"{shown}: line 1{CONTROL}")
         fields = line.removesuffix(b"\r").replace(between, bytes([_delimited.FIELD]))
         return fields, 1, len(line) + 1
     block, consumed = plain(
