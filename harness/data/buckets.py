@@ -11,7 +11,9 @@ import logging
 import re
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +31,7 @@ from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import dataset, loading
 from harness.data.dataset import Dataset, Events, events_of, no_events
 from harness.data.layout import Layout
-from harness.data.loading import EventType, codes_of, in_order, in_parts, of_types
+from harness.data.loading import CodedRows, EventType, codes_of, in_order, in_parts, of_types
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.data.ordering import merged
 from harness.data.table_files import EventReader, sources
@@ -76,19 +78,29 @@ class Buckets:
         return len(self.events)
 
     def datasets(self) -> Iterator[Dataset]:
-        """Yield each bucket that has events."""
-        for number in np.flatnonzero(self.events).tolist():
-            try:
-                data = loading.with_kept(self.shared, self.folder, name_of(number))
-                same = self.folder.stat().st_ino == self.inode
-            except (OSError, pl.exceptions.PolarsError):
-                same = False
-            if not same:  # positions of new ones would be taken for other items
-                raise DataError(
-                    f"{self.folder}: another process replaced these buckets, as the log or the "
-                    "version of harness changed; run the command again"
-                )
-            yield data
+        """Yield each bucket that has events; the next one is read meanwhile."""
+        waiting: deque[Future[Dataset]] = deque()
+        with ThreadPoolExecutor(1) as pool:
+            for number, events in enumerate(self.events):
+                if events > 0:
+                    waiting.append(pool.submit(self._bucket, number))
+                if len(waiting) > 1:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _bucket(self, number: int) -> Dataset:
+        try:
+            data = loading.with_kept(self.shared, self.folder, name_of(number))
+            same = self.folder.stat().st_ino == self.inode
+        except (OSError, pl.exceptions.PolarsError):
+            same = False
+        if not same:  # positions of new ones would be taken for other items
+            raise DataError(
+                f"{self.folder}: another process replaced these buckets, as the log or the "
+                "version of harness changed; run the command again"
+            )
+        return data
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +108,30 @@ class LogPart:
     """Rows on disk by leaf, the times of the first and last, and the ids that are new in it.
 
     `user_ends` and `ends` say where the new users and the rows of each leaf begin, and the end;
-    `kinds` are the event types of the codes. The first of the new users has the number `users`.
+    `kinds` are the event types of the codes.
     """
 
     path: Path
     span: tuple[int, int]
     kinds: Sequence[EventType]
     items: pl.Series
-    users: int
+    users_before: int
     user_ends: Int64
     ends: Int64
+
+    def users(self, first: int, behind: int) -> tuple[slice, pl.Series]:
+        """Return the numbers of the new users of some leaves, and their ids."""
+        start, stop = int(self.user_ends[first]), int(self.user_ends[behind])
+        frame = pl.scan_ipc(self.path.with_suffix(".users")).slice(start, stop - start).collect()
+        return slice(self.users_before + start, self.users_before + stop), frame[dataset.ID]
+
+    def events(self, first: int, behind: int, users: Int32, types: Sequence[EventType]) -> Events:
+        """Return the events of some leaves' users, with positions for numbers of users."""
+        start, stop = int(self.ends[first]), int(self.ends[behind])
+        frame = pl.scan_ipc(self.path.with_suffix(".events")).slice(start, stop - start).collect()
+        columns = {column.name: column.to_numpy() for column in frame}
+        columns[dataset.USER] = users[columns[dataset.USER]]
+        return of_types(events_of(columns), codes_of(self.kinds, types))
 
 
 def estimated_rows(layout: Layout) -> int:
@@ -230,8 +256,11 @@ def write_parts(
     """Write all rows of a log into a folder, in parts; return these, and what was left out."""
     reader, parts = EventReader(layout, progress), list[LogPart]()
     numbers, leaves = np.empty(0, np.int32), np.empty(0, np.uint16)  # of the users' codes
-    users = items = items_before = 0  # users have numbers by part and leaf, items by part
-    for rows in in_parts(layout, reader, PART_ROWS, MOST_IDS):
+    users = items = items_before = 0
+
+    def write_part(rows: CodedRows) -> None:
+        """Write the next part: users have numbers by part and leaf, items by part."""
+        nonlocal numbers, leaves, users, items, items_before
         if rows.first:  # so its items have other numbers than those of equal codes before
             numbers, leaves, items_before = numbers[:0], leaves[:0], items
         leaf = leaf_of(id_hashes(rows.users))
@@ -248,13 +277,21 @@ def write_parts(
             span=rows.span,
             kinds=rows.kinds,
             items=rows.items,
-            users=users,
+            users_before=users,
             user_ends=ends_of(leaf, LEAVES),
             ends=ends,
         )
         parts.append(part)
         users, items = users + len(leaf), items + len(rows.items)
-        del rows, columns  # before the next part is made
+
+    with ThreadPoolExecutor(1) as pool:  # which writes a part while the next one is read
+        waiting: Future[None] | None = None
+        for rows in in_parts(layout, reader, PART_ROWS, MOST_IDS):
+            if waiting is not None:
+                waiting.result()
+            waiting = pool.submit(write_part, rows)
+    if waiting is not None:
+        waiting.result()
     return parts, list(reader.notes())
 
 
@@ -291,22 +328,15 @@ def _gathered(
     written: list[LogPart], first: int, behind: int, items: Int32, types: Sequence[EventType]
 ) -> tuple[pl.Series, Events]:
     """Return the users of some leaves, sorted, and their events, in canonical order."""
-    code_of_number = np.zeros(written[-1].users + int(written[-1].user_ends[-1]), np.int32)
-    ids, batches = pl.Series(dataset.ID, [], pl.String), list[Events]()
-    for part in written:
-        start, stop = int(part.user_ends[first]), int(part.user_ends[behind])
-        new = pl.scan_ipc(part.path.with_suffix(".users")).slice(start, stop - start).collect()
-        codes = np.arange(len(ids), len(ids) + len(new))
-        code_of_number[part.users + start : part.users + stop] = codes
-        ids = ids.append(new[dataset.ID])
-    for part in written:
-        start, stop = int(part.ends[first]), int(part.ends[behind])
-        rows = pl.scan_ipc(part.path.with_suffix(".events")).slice(start, stop - start).collect()
-        columns = loading.arrays_of(rows)
-        columns[dataset.USER] = code_of_number[columns[dataset.USER]]
-        if stop > start:
-            batches.append(of_types(events_of(columns), codes_of(part.kinds, types)))
+    code_of_number = np.zeros(written[-1].users_before + int(written[-1].user_ends[-1]), np.int32)
+    ids, met = [pl.Series(dataset.ID, [], pl.String)], 0
+    for numbers, new in (part.users(first, behind) for part in written):
+        code_of_number[numbers] = np.arange(met, met + len(new))
+        ids.append(new)
+        met += len(new)
+    batches = [part.events(first, behind, code_of_number, types) for part in written]
+    batches = [batch for batch in batches if len(batch) > 0]
     if not batches:
-        return ids, no_events()
-    index, positions = loading.sorted_ids(ids)
+        return pl.concat(ids), no_events()
+    index, positions = loading.sorted_ids(pl.concat(ids))
     return index, merged(batches, positions, items, len(types))
