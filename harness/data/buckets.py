@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from harness.core.random import LEAVES, id_hashes, leaf_of
 from harness.data import dataset, loading
 from harness.data.dataset import Dataset, Events, events_of, no_events
 from harness.data.layout import Layout
-from harness.data.loading import CodedRows, EventType, codes_of, in_order, in_parts, of_types
+from harness.data.loading import CodedRows, EventType, Items, codes_of, in_order, in_parts, of_types
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.data.ordering import merged
 from harness.data.table_files import EventReader, sources
@@ -40,12 +40,14 @@ _log = logging.getLogger(__name__)
 
 BUCKET_EVENTS = 1 << 23
 """A bucket has about so many events at most."""
+EVENTS = "events"
+"""How many a user of a bucket has."""
 PART_ROWS = 1 << 22
 MOST_IDS = 1 << 23
 """So many users are known while rows are read; then codes begin anew, and some have two."""
 _BYTES_A_ROW = 40
 """Of disk: sixteen of a part, its users' ids, and what a bucket keeps."""
-_KNOWN, _ITEMS = "known.json", "items.arrow"
+_KNOWN, _ITEMS = "known.json", "items.parquet"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Buckets:
         low, high = known["span"]
         shared = loading.dataset_of(
             layout=layout,
-            items=pl.read_ipc(folder / _ITEMS),
+            items=Items.kept(pl.read_parquet(folder / _ITEMS)),
             notes=known["notes"],
             types=[EventType(valid, name) for valid, name in known["types"]],
             span=(low, high),
@@ -91,7 +93,8 @@ class Buckets:
 
     def _bucket(self, number: int) -> Dataset:
         try:
-            data = loading.with_kept(self.shared, self.folder, name_of(number))
+            users = pl.read_parquet(file_of(self.folder, number, "users"))
+            events = pl.read_parquet(file_of(self.folder, number, "events"))
             same = self.folder.stat().st_ino == self.inode
         except (OSError, pl.exceptions.PolarsError):
             same = False
@@ -100,7 +103,14 @@ class Buckets:
                 f"{self.folder}: another process replaced these buckets, as the log or the "
                 "version of harness changed; run the command again"
             )
-        return data
+        known = loading.arrays_of(users)
+        starts = np.concatenate(([0], np.cumsum(known[EVENTS], dtype=np.int64)))
+        return replace(
+            self.shared,
+            user_ids=users[dataset.ID],
+            events=events_of(loading.arrays_of(events), starts),
+            registered=known.get(dataset.REGISTERED),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,26 +234,28 @@ def write(layout: Layout, folder: Path, progress: Callable[[int], object]) -> No
     scratch = folder / "parts"
     scratch.mkdir()
     written, notes = write_parts(layout, scratch, progress)
-    met = pl.concat([part.items for part in written])
-    items, item_map, item_notes = loading.items_of(layout, met)
-    types = in_order(kind for part in written for kind in part.kinds)
-    words = words_of(items[dataset.ID])
+    items, item_map = loading.items_of(layout, pl.concat([part.items for part in written]))
+    types, words = in_order(kind for part in written for kind in part.kinds), words_of(items.ids)
     registered = loading.users_of(layout)
     count = bucket_count(sum(int(part.ends[-1]) for part in written))
     odd = list[Oddities]()
     for number in range(count):
         first, behind = LEAVES * number // count, LEAVES * (number + 1) // count
         ids, events = _gathered(written, first, behind, item_map, types)
+        sizes = np.diff(events.user_starts(len(ids))).astype(np.uint32)
         times = loading.times_of(layout.users, registered, ids)
-        loading.keep(folder, name_of(number), ids, times, events, len(types))
+        known = {dataset.ID: ids, EVENTS: sizes, dataset.REGISTERED: times}
+        _write_frame(file_of(folder, number, "users"), loading.frame_of(known))
+        columns = pl.DataFrame(loading.kept_columns(events, types))
+        _write_frame(file_of(folder, number, "events"), columns)
         odd.append(oddities_of(events, ids, words, len(types)))
         progress(len(events))
-    items.write_ipc(folder / _ITEMS)
+    _write_frame(folder / _ITEMS, items.frame())
     lows, highs = zip(*(part.span for part in written), strict=True)
     facts = {
         "events": [bucket.events for bucket in odd],
         "span": (min(lows), max(highs)),
-        "notes": (*notes, *item_notes, *notes_of(layout, odd)),
+        "notes": (*notes, *items.notes, *notes_of(layout, odd)),
         "types": types,
     }
     (folder / _KNOWN).write_text(json.dumps(facts), encoding="utf-8")
@@ -319,9 +331,9 @@ def bucket_count(events: int) -> int:
     return min(1 << (max(events - 1, 0) // BUCKET_EVENTS).bit_length(), LEAVES)
 
 
-def name_of(number: int) -> str:
-    """Return what the names of a bucket's files begin with."""
-    return f"bucket-{number:04}-"
+def file_of(folder: Path, number: int, what: str) -> Path:
+    """Return where the "users" or the "events" of a bucket stand."""
+    return folder / f"bucket-{number:04}-{what}.parquet"
 
 
 def _gathered(
@@ -340,3 +352,8 @@ def _gathered(
         return pl.concat(ids), no_events()
     index, positions = loading.sorted_ids(pl.concat(ids))
     return index, merged(batches, positions, items, len(types))
+
+
+def _write_frame(path: Path, frame: pl.DataFrame) -> None:
+    rows = max(len(frame), 1)  # a group of rows is a chunk, and one chunk is not copied
+    frame.write_parquet(path, compression="lz4", statistics=False, row_group_size=rows)

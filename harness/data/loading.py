@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from harness.core import cache
-from harness.core.arrays import Int32, Int64, places
+from harness.core.arrays import Bool, Int32, Int64, places
 from harness.core.errors import DataError, quoted
 from harness.core.ids import Encoder
 from harness.data import attributes, dataset
@@ -35,6 +35,30 @@ class EventType(NamedTuple):
     name: str
 
 
+@dataclass(frozen=True, eq=False)
+class Items:
+    """All items of the events and of their table: ids sorted, each once, and notes on these.
+
+    `described` are those that the table has, `shown_from` is as a `Dataset` has it.
+    """
+
+    ids: pl.Series
+    described: Bool | None
+    shown_from: Int64 | None
+    notes: tuple[str, ...] = ()
+
+    def frame(self) -> pl.DataFrame:
+        """Return them as they are kept, without notes."""
+        columns = {_DESCRIBED: self.described, dataset.SHOWN_FROM: self.shown_from}
+        return frame_of({dataset.ID: self.ids, **columns})
+
+    @classmethod
+    def kept(cls, frame: pl.DataFrame) -> Items:
+        """Return those that `frame` made a frame of."""
+        known = arrays_of(frame)
+        return cls(frame[dataset.ID], known.get(_DESCRIBED), known.get(dataset.SHOWN_FROM))
+
+
 def frame_of(columns: Mapping[str, Any]) -> pl.DataFrame:
     """Return a frame of the columns that are not None."""
     return pl.DataFrame({name: column for name, column in columns.items() if column is not None})
@@ -45,9 +69,19 @@ def arrays_of(frame: pl.DataFrame) -> dict[str, npt.NDArray[Any]]:
     return {c.name: c.to_numpy() for c in frame if c.dtype != pl.String}
 
 
+def kept_columns(events: Events, types: Sequence[object]) -> dict[str, npt.NDArray[Any]]:
+    """Return what is kept of events, beside where those of each user begin."""
+    columns: dict[str, npt.NDArray[Any] | None] = {
+        dataset.ITEM: events.item,
+        dataset.TIME: events.time,
+        dataset.KIND: events.kind if len(types) > 1 else None,
+        dataset.ROW: events.row,
+        dataset.VALUE: events.value,
+    }
+    return {name: column for name, column in columns.items() if column is not None}
+
+
 _DESCRIBED = "described"
-EVENTS = "events"
-"""How many a user has, in what is kept."""
 _PIECE = 1_000_000
 """Events that are put together: memory of small arrays stays with the process."""
 PART_BYTES = 1 << 30
@@ -56,11 +90,10 @@ PART_BYTES = 1 << 30
 
 def items_of(
     layout: Layout, met: pl.Series, table: pl.DataFrame | None = None
-) -> tuple[pl.DataFrame, Int32, list[str]]:
-    """Return the items of a layout, the position of each id that its events were met with, notes.
+) -> tuple[Items, Int32]:
+    """Return the items of a layout, and the position of each id that its events were met with.
 
-    Items are a row each, sorted by id: whether their table describes them, and since when they are
-    shown, where it says so. `table` has that table's rows; they are read from its files by default.
+    `table` has the rows of the items' table; they are read from its files by default.
     """
     notes, frame = list[str](), _attributes(layout.items) if table is None else table
     described = None if layout.items is None else frame[layout.items.id]
@@ -75,12 +108,9 @@ def items_of(
     if layout.items is not None and described is not None:
         notes += attributes.notes_on_ids(layout.items, "items", described, met)
     ids, place = index_of(met, described)
-    items = {
-        dataset.ID: ids,
-        _DESCRIBED: None if described is None else ids.is_in(described.implode()),
-        dataset.SHOWN_FROM: times_of(layout.items, frame, ids, described),
-    }
-    return frame_of(items), place, notes
+    shown_from = times_of(layout.items, frame, ids, described)
+    is_described = None if described is None else ids.is_in(described.implode()).to_numpy()
+    return Items(ids, is_described, shown_from, tuple(notes)), place
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,44 +225,43 @@ def load(layout: Layout, progress: Callable[[int], object] = lambda rows: None) 
     codes = codes_of(read[-1].kinds, types)
     user_ids, user_map = sorted_ids(pl.concat([rows.users for rows in read]))
     users_frame = users_of(layout)
-    items, item_map, item_notes = items_of(layout, pl.concat([rows.items for rows in read]))
+    items, item_map = items_of(layout, pl.concat([rows.items for rows in read]))
     batches = [of_types(events_of(rows.columns), codes) for rows in read]
     read.clear()  # so that each is let go as soon as its events have their places
     events = merged(batches, user_map, item_map, len(types))
-    odd = oddities_of(events, user_ids, words_of(items[dataset.ID]), len(types))
-    notes = (*reader.notes(), *item_notes, *notes_of(layout, [odd]))
-    return replace(
-        dataset_of(layout, items, notes, types),
-        user_ids=user_ids,
-        events=events,
-        registered=times_of(layout.users, users_frame, user_ids),
-    )
+    known = times_of(layout.users, users_frame, user_ids)
+    odd = oddities_of(events, user_ids, words_of(items.ids), len(types))
+    notes = (*reader.notes(), *items.notes, *notes_of(layout, [odd]))
+    return dataset_of(layout, items, notes, types, user_ids, events, known)
 
 
 def dataset_of(
     layout: Layout,
-    items: pl.DataFrame,
+    items: Items,
     notes: Sequence[str],
     types: Sequence[EventType],
+    user_ids: pl.Series | None = None,
+    events: Events | None = None,
+    registered: Int64 | None = None,
     span: tuple[int, int] | None = None,
 ) -> Dataset:
-    """Return the data set of a layout's items, as of `items_of`, without a user or an event."""
+    """Return the data set of users and their events, by default none, and the items of all."""
     if any(table.kind is not None for table in layout.events):
         note = f"{TYPES}{', '.join(map(quoted, dict.fromkeys(type.name for type in types)))}"
         notes = list(dict.fromkeys([*notes, note]))  # what is kept has it already
-    columns = arrays_of(items)
-    described = columns.get(_DESCRIBED)
+    described = items.described
     return Dataset(
         layout=layout.name,
-        user_ids=pl.Series(dataset.ID, [], pl.String),
-        item_ids=items[dataset.ID],
-        events=no_events(),
+        user_ids=pl.Series(dataset.ID, [], pl.String) if user_ids is None else user_ids,
+        item_ids=items.ids,
+        events=no_events() if events is None else events,
         kinds=tuple(type.name for type in types),
         valid_kinds=tuple(code for code, type in enumerate(types) if type.valid),
         candidates=layout.candidates,
         has_time=all(table.time is not None for table in layout.events),
         catalogue=None if described is None else np.flatnonzero(described).astype(np.int32),
-        shown_from=columns.get(dataset.SHOWN_FROM),
+        shown_from=items.shown_from,
+        registered=registered,
         notes=tuple(notes),
         users_table=layout.users,
         items_table=layout.items,
@@ -315,7 +344,6 @@ def index_of(ids: pl.Series, more: pl.Series | None = None) -> tuple[pl.Series, 
 
 TYPES = "event types: "
 """How the note begins that says which there are."""
-_ITEMS = "items.arrow"
 
 
 def cached(
@@ -341,52 +369,32 @@ def files(layout: Layout) -> list[Path]:
 
 
 def _write(data: Dataset, folder: Path) -> dict[str, Any]:
+    starts = data.events.user_starts(len(data.user_ids))
+    arrays = {"starts": starts, **kept_columns(data.events, data.kinds)}
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    users = frame_of({dataset.ID: data.user_ids, dataset.REGISTERED: data.registered})
+    users.write_ipc(folder / "users.arrow")
     described = (
         None if data.catalogue is None else np.isin(np.arange(len(data.item_ids)), data.catalogue)
     )
-    items = {dataset.ID: data.item_ids, _DESCRIBED: described, dataset.SHOWN_FROM: data.shown_from}
-    frame_of(items).write_ipc(folder / _ITEMS)
-    keep(folder, "", data.user_ids, data.registered, data.events, len(data.kinds))
-    return {"notes": data.notes, "types": types_of(data)}
+    items = Items(data.item_ids, described, data.shown_from)
+    items.frame().write_ipc(folder / "items.arrow")
+    return {"arrays": list(arrays), "notes": data.notes, "types": types_of(data)}
 
 
 def _dataset(folder: Path, layout: Layout, notes: dict[str, Any]) -> Dataset:
-    types = [EventType(valid, name) for valid, name in notes["types"]]
-    items = pl.read_ipc(folder / _ITEMS)
-    return with_kept(dataset_of(layout, items, notes["notes"], types), folder, "")
-
-
-def keep(
-    folder: Path, name: str, ids: pl.Series, registered: Int64 | None, events: Events, n_kinds: int
-) -> None:
-    """Write users, by their ids, and their events into files of a folder that begin with `name`."""
-    sizes = np.diff(events.user_starts(len(ids))).astype(np.uint32)
-    users = {dataset.ID: ids, EVENTS: sizes, dataset.REGISTERED: registered}
-    columns: dict[str, npt.NDArray[Any] | None] = {
-        dataset.ITEM: events.item,
-        dataset.TIME: events.time,
-        dataset.KIND: events.kind if n_kinds > 1 else None,
-        dataset.ROW: events.row,
-        dataset.VALUE: events.value,
+    users, items = (pl.read_ipc(folder / f"{name}.arrow") for name in ("users", "items"))
+    arrays = {
+        name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+        for name in notes["arrays"]
     }
-    frame_of(users).write_ipc(folder / f"{name}users.arrow")
-    for column, array in columns.items():
-        if array is not None:
-            np.save(folder / f"{name}{column}.npy", array, allow_pickle=False)
-
-
-def with_kept(data: Dataset, folder: Path, name: str) -> Dataset:
-    """Return a data set with the users and the events that `keep` has written."""
-    users = pl.read_ipc(folder / f"{name}users.arrow")
-    columns = arrays_of(users)
-    starts = np.concatenate(([0], np.cumsum(columns[EVENTS], dtype=np.int64)))
-    events = {
-        file.stem.removeprefix(name): np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
-        for file in folder.glob(f"{name}*.npy")
-    }
-    return replace(
-        data,
+    return dataset_of(
+        layout=layout,
+        items=Items.kept(items),
         user_ids=users[dataset.ID],
-        events=events_of(events, starts),
-        registered=columns.get(dataset.REGISTERED),
+        events=events_of(arrays, arrays.pop("starts")),
+        registered=arrays_of(users).get(dataset.REGISTERED),
+        notes=notes["notes"],
+        types=[EventType(valid, name) for valid, name in notes["types"]],
     )

@@ -20,9 +20,10 @@ from harness.core.exact_sum import Distinct, Sums
 from harness.core.ids import Encoder, hashes_of
 from harness.core.io import whole_file
 from harness.data import attributes, dataset, loading, ordering
+from harness.data.buckets import EVENTS
 from harness.data.dataset import Dataset, Events, of_starts, one_kind
 from harness.data.layout import Layout
-from harness.data.loading import EVENTS, Codes, EventType, codes_of, in_order, of_types
+from harness.data.loading import Codes, EventType, codes_of, in_order, of_types
 from harness.data.oddities import Oddities, notes_of, oddities_of, words_of
 from harness.spark import reading
 from harness.spark.reading import ITEMS, KINDS, PLACE, SINCE, TABLE, USERS, checked, divided
@@ -149,12 +150,12 @@ def in_buckets(spark: SparkSession, layout: Layout, count: int | None = None) ->
             raise DataError(_CHANGED)
         met = total(frame.where("part < 0"), unnumbered, len(log.keys))[ITEMS].values
         table = reading.items(spark, layout.items)
-        items, _, item_notes = loading.items_of(layout, met, table)
+        items, _ = loading.items_of(layout, met, table)
         times = [time for piece in read for time in piece["times"]]
         shared = loading.dataset_of(
             layout=layout,
             items=items,
-            notes=(*notes, *item_notes, *notes_of(layout, odd)),
+            notes=(*notes, *items.notes, *notes_of(layout, odd)),
             types=in_order(EventType._make(kind) for piece in read for kind in piece["kinds"]),
             span=(min(times), max(times)),
         )

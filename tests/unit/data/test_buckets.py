@@ -165,10 +165,9 @@ def test_they_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert list(pool.map(read, range(4))) == [5] * 4
     assert (read(0), write.call_count) == (5, 1)
     (entry,) = kept()
-    items = entry / "bucket-0000-item.npy"
-    content = bytearray(items.read_bytes())
+    content = bytearray(buckets.file_of(entry, 0, "events").read_bytes())
     content[len(content) // 2] ^= 1
-    items.write_bytes(content)
+    buckets.file_of(entry, 0, "events").write_bytes(content)
     assert (read(0), write.call_count) == (5, 2)
 
 
@@ -223,20 +222,20 @@ NO_SPACE = "No space left on device"
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("name", "error", "words"),
     [
-        (pl.exceptions.ComputeError(f"{NO_SPACE} (os error 28)"), IN_FULL),
-        (OSError(errno.ENOSPC, NO_SPACE), IN_FULL),
-        (PermissionError(errno.EACCES, "Permission denied"),
+        ("write_ipc", pl.exceptions.ComputeError(f"{NO_SPACE} (os error 28)"), IN_FULL),
+        ("write_parquet", OSError(errno.ENOSPC, NO_SPACE), IN_FULL),
+        ("write_parquet", PermissionError(errno.EACCES, "Permission denied"),
          ["cannot write buckets there: Permission denied; run"]),
     ],
 )  # fmt: skip
 def test_a_disk_that_fails_is_named_and_the_next_command_starts_over(
-    tmp_path: Path, error: Exception, words: list[str]
+    tmp_path: Path, name: str, error: Exception, words: list[str]
 ) -> None:
     layout = layout_of(tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pl.DataFrame, "write_ipc", Mock(side_effect=error))
+        patch.setattr(pl.DataFrame, name, Mock(side_effect=error))
         with refusal(DataError, words), prepared(layout):
             pass
     with prepared(layout) as made:

@@ -110,8 +110,8 @@ def test_a_packed_file_in_its_place_is_noticed(folder: Path) -> None:
     assert read(folder)[0].user_ids.to_list() == ["eve"]
 
 
-ENTRY = ["item.npy", "time.npy", "value.npy", "users.arrow", "items.arrow"]
-ENTRY += ["meta.json", "sums.json"]
+ENTRY = [f"{name}.npy" for name in ("starts", "item", "time", "value")]
+ENTRY += ["users.arrow", "items.arrow", "meta.json", "sums.json"]
 
 
 def flipped(content: bytes) -> bytes:
