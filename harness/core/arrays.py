@@ -24,13 +24,10 @@ Whole = TypeVar("Whole", Int32, Int64)
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Rows of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]].
-
-    Rows of items ascend, none twice.
-    """
+    """Rows of items of different lengths (CSR): row i is indices[indptr[i]:indptr[i+1]]."""
 
     indptr: Int64
-    indices: npt.NDArray[Any]
+    indices: Int32  # ascending within a row, none twice
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

@@ -269,9 +269,7 @@ def temporary_folder() -> Iterator[Path]:
     """Yield a temporary folder; remove those that killed processes left first."""
     for abandoned in _of_dead(Path(tempfile.gettempdir()), rf"harness-{_OWNER}-\w+"):
         shutil.rmtree(abandoned, ignore_errors=True)
-    with tempfile.TemporaryDirectory(
-        prefix=f"harness-{owner()}-", ignore_cleanup_errors=True
-    ) as folder:  # Windows keeps files that are still mapped; the next command removes them
+    with tempfile.TemporaryDirectory(prefix=f"harness-{owner()}-") as folder:
         yield Path(folder)
 
 

@@ -183,15 +183,20 @@ def _kept(entry: cache.Entry, layout: Layout, progress: Callable[[int], object])
             )
         return {}
 
+    def opened() -> Buckets | None:
+        return entry.read(lambda folder, _: Buckets.opened(folder, layout))
+
+    made = opened()
+    if made is not None or entry.unsettled is not None:
+        return made
     with entry.alone():
-        made = entry.read(lambda folder, _: Buckets.opened(folder, layout))
-        if made is not None or entry.unsettled is not None:
-            return made
-        if entry.keep(write) is None and cache.is_private(entry.path.parent):
-            return Buckets.opened(entry.path, layout)
-    says = "%s: cannot be used; buckets go to %s, and harness does not keep them"
-    _log.warning(says, printable(str(entry.path.parent)), tempfile.gettempdir())
-    return None
+        made = opened()
+        if made is None and entry.keep(write) is None and cache.is_private(entry.path.parent):
+            made = Buckets.opened(entry.path, layout)
+    if made is None:
+        says = "%s: cannot be used; buckets go to %s, and harness does not keep them"
+        _log.warning(says, printable(str(entry.path.parent)), tempfile.gettempdir())
+    return made
 
 
 _FULL = re.compile("(?i)no space left|not enough (free )?space| requested and ")

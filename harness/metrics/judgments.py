@@ -40,26 +40,27 @@ class Judgments:
 
     def rows(self, start: int, stop: int) -> Judgments:
         """Return the judgments of the users from `start` to `stop`, or to the last."""
-        return self._of(np.arange(start, min(stop, len(self.truth))))
+        stop = min(stop, len(self.truth))
+        ends = self.truth.indptr[[start, stop]]
+        grades = None if self.grades is None else self.grades[ends[0] : ends[1]]
+        outside = self.outside_grades
+        if outside is not None:
+            first, behind = self._outside_ends[[start, stop]]
+            outside = outside[first:behind]
+        rows = self.truth.rows(start, stop)
+        kinds = tuple((weight, is_kind[start:stop]) for weight, is_kind in self.kinds)
+        relevant = self.relevant[start:stop]
+        return Judgments(rows, relevant, grades, outside, self.catalogue, kinds)
 
     def pick(self, keep: Bool) -> Judgments:
         """Return the judgments of the users whom `keep` selects, in their order."""
-        return self._of(np.flatnonzero(keep))
-
-    def _of(self, users: Int64) -> Judgments:
-        grades, outside = self.grades, self.outside_grades
-        if grades is not None:
-            grades = Ragged(self.truth.indptr, grades).gather(users).indices
+        grades = None if self.grades is None else self.grades[np.repeat(keep, self.truth.sizes)]
+        outside = self.outside_grades
         if outside is not None:
-            outside = Ragged(self._outside_ends, outside).gather(users).indices
-        return Judgments(
-            truth=self.truth.gather(users),
-            relevant=self.relevant[users],
-            grades=grades,
-            outside_grades=outside,
-            catalogue=self.catalogue,
-            kinds=tuple((weight, is_kind[users]) for weight, is_kind in self.kinds),
-        )
+            outside = outside[np.repeat(keep, np.diff(self._outside_ends))]
+        kinds = tuple((weight, is_kind[keep]) for weight, is_kind in self.kinds)
+        rows, relevant = self.truth.gather(np.flatnonzero(keep)), self.relevant[keep]
+        return Judgments(rows, relevant, grades, outside, self.catalogue, kinds)
 
     @cached_property
     def _outside_ends(self) -> Int64:

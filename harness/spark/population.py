@@ -194,6 +194,8 @@ def _bucket(
     batches, codes, last = list[Events](), np.empty(0, np.int32), list[int]()
     for piece in sorted(logs, key=lambda piece: piece[PLACE].tolist()):
         new, place = _codes(users, piece[USERS]), piece[PLACE].tolist()
+        if place == last:
+            raise RuntimeError(f"two parts of the log have the same place, {place}")
         codes = np.append(codes, new) if place[:-1] == last[:-1] else new
         batches.append(_events(piece, codes, items, types))
         last = place
