@@ -176,13 +176,15 @@ def _rank_runs(folder: Path, options: FolderOptions) -> Leaderboard:
     groups = [_group(sets[name], metric, sort, model, left_out) for name in names]
     kept = tuple(group for group in groups if group is not None and group.entries)
     if not kept:
-        reasons = [f"{folder}: no run is left to show", *left_out]
         metrics = dict.fromkeys(name for run in runs for name in _metrics(run))
         models = dict.fromkeys(known.name for run in runs for known in run.models)
-        for kind, text, known_names in (("metric", metric, metrics), ("model", model, models)):
-            if text and text not in known_names:
-                reasons.append(f'no run has the {kind} "{text}"; {suggest(text, known_names)}')
-        raise UsageError("\n".join(reasons))
+        reasons = left_out
+        if metric is not None and metric not in metrics:
+            reasons = [f'no run has the metric "{metric}"; {suggest(metric, metrics)}']
+        elif model:
+            hint = suggest(model, models)
+            reasons.append(f'no model has this text in its name: "{model}"; {hint}')
+        raise UsageError("\n".join([f"{folder}: no run is left to show", *reasons]))
     return Leaderboard(kept, tuple(left_out))
 
 

@@ -108,6 +108,8 @@ class DataConfig(Section):
             raise ValueError(
                 f'layout "{self.layout}" has no key "{key}"; {suggest(key, sorted(allowed))}'
             )
+        if self.user == self.item:
+            raise ValueError(f'user and item are both the column "{self.user}"')
         if self.layout == TABLE and self.events is None:
             raise ValueError('layout "table" needs events = "FILE", the log of events')
         return self
@@ -359,6 +361,9 @@ class Config(Section):
             if model.lists
         }
         if isinstance(self.split, GivenSplit):
+            valid = paths_of(self.split.valid)
+            if len(set(valid)) < len(valid):
+                raise ValueError("[split] valid names a file twice; each fold needs its own file")
             files_of["[data] events"] = paths_of(self.data.events or "")
         elif isinstance(self.data.events, list):
             raise ValueError(

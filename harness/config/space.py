@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from harness.config.paths import Section
+from harness.core.errors import in_toml
 
 SearchName = Literal["random", "grid", "tpe"]
 
@@ -60,6 +61,10 @@ def _values(values: Any) -> tuple[Any, ...]:
     if not isinstance(values, list | tuple) or not values:
         hint = "expected a list of values, or a range such as { low = 1, high = 100 }"
         raise PydanticCustomError("values", hint)
+    texts = list(map(in_toml, values))
+    for text in texts:
+        if texts.count(text) > 1:
+            raise ValueError(f"holds {text} twice; name each value once")
     return tuple(values)
 
 

@@ -136,7 +136,9 @@ def split(
     require_files(config)
     folds, out = config.folds(), Path(out)
     shares = config.compare.public_shares if public_share is None else [public_share]
-    share = max(shares, default=0)
+    if not shares:
+        raise UsageError("[compare] public_shares is empty; name a share, --public-share 0.3")
+    share = max(shares)
     if not 0 < share < 1:
         raise UsageError(f"--public-share is {share:g}; expected a number between 0 and 1")
     check_out(out, is_split, "folder of harness split")

@@ -6,10 +6,11 @@ import json
 import math
 import os
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import product
 from pathlib import Path
@@ -161,32 +162,58 @@ def _read(draft: Draft, target: Path) -> tuple[Dataset | None, str]:
             return None, f"harness cannot read the log with this config: {error}"
 
 
+@dataclass
+class _Unread:
+    """The values of a column that are not what they should be: empty ones, and others in rows."""
+
+    expected: str
+    empty: int = 0
+    rows: int = 0
+    texts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, texts: pl.Series) -> None:
+        """Count more of them; of different ones not many are kept."""
+        filled = texts.drop_nulls()
+        self.empty += texts.null_count()
+        self.rows += len(filled)
+        distinct = filled.unique(maintain_order=True)
+        for text, count in zip(distinct, filled.unique_counts(), strict=True):
+            if text in self.texts or len(self.texts) < _KEPT:
+                self.texts[text] += count
+
+
+@dataclass
+class _Faults:
+    """What is wrong with a log: lines whose fields cannot be told, and values by column."""
+
+    rows: int = 0
+    bad_lines: int = 0
+    columns: dict[str, _Unread] = field(default_factory=dict)
+
+
 def _lenient(table: Table) -> Table:
     """Return a table without the lines of text whose fields cannot be told."""
     return replace(table, bad_lines="drop", key="")  # of other files that says nothing
 
 
-def _faults_of(table: EventTable) -> tuple[int, int, pl.DataFrame]:
-    """Return how many rows a log has, lines whose fields cannot be told, and unread values.
+def _faults_of(table: EventTable) -> _Faults:
+    """Return all that is wrong with a log; rows that ``where`` leaves out may hold anything.
 
-    These are counted by column, null where nothing stands; rows that ``where`` leaves out may hold
-    anything. DataError where the log cannot be read at all.
+    DataError where it cannot be read at all.
     """
-    rows, bad_lines, unread = 0, 0, [pl.DataFrame(schema=_UNREAD)]
+    faults = _Faults()
     for source in sources(_lenient(table)):
         source.require(table.columns)
         pattern = None if table.time is None else source.pattern(table.time, table.time_format)
-        for part in source.rows(Wanted(table.columns)):
-            rows += part.frame.height + part.left_out
-            bad_lines += part.left_out
-            for rule in rules_of(table, part.frame.schema, pattern):
-                text, bad = bad_texts(part.frame, rule, table.where)
-                values = text.filter(pl.Series(bad)).to_frame("text")
-                counts = values.group_by("text", maintain_order=True).len("rows")
-                column, expected = pl.lit(rule.column), pl.lit(rule.expected)
-                unread.append(counts.with_columns(column=column, expected=expected))
-    groups = pl.concat(unread).group_by("column", "expected", "text", maintain_order=True)
-    return rows, bad_lines, groups.agg(pl.col("rows").sum())
+        for rows in source.rows(Wanted(table.columns)):
+            faults.rows += rows.frame.height + rows.left_out
+            faults.bad_lines += rows.left_out
+            for rule in rules_of(table, rows.frame.schema, pattern):
+                text, bad = bad_texts(rows.frame, rule, table.where)
+                if bad.any():
+                    unread = faults.columns.setdefault(rule.column, _Unread(rule.expected))
+                    unread.add(text.filter(pl.Series(bad)))
+    return faults
 
 
 def _misshapen(table: Table) -> float:
@@ -203,45 +230,42 @@ def _misshapen(table: Table) -> float:
     return 0 if first is None else first.left_out
 
 
-_UNREAD = {"text": pl.String, "rows": pl.UInt32, "column": pl.String, "expected": pl.String}
-_MOST_TEXTS, _MOST_SHARE, _SHOWN = 50, 0.1, 3
-"""Different texts that are left out one by one, their share of rows, and those shown."""
+_KEPT, _MOST_TEXTS, _MOST_SHARE, _SHOWN = 1_000, 50, 0.1, 3
+"""Different texts that are kept, and left out one by one; their share of rows; those shown."""
 
 
 def _leave_out_faults(draft: Draft, target: Path, fault: str) -> str:
     """Leave out the rows of a log that cannot be read; return what cannot be left out."""
     # Where rows cannot be told apart, that is the `fault` that reading had.
     try:
-        rows, bad_lines, unread = _faults_of(_layout(draft, target).events[0])
+        faults = _faults_of(_layout(draft, target).events[0])
     except DataError:  # the same, but of a table without a key, so its words name no section
         return fault
-    most, problems = _MOST_SHARE * rows, list[str]()
-    lines = counted(bad_lines, "line") + " with damaged quotes, too few or too many fields"
-    if bad_lines > most:
+    most, problems = _MOST_SHARE * faults.rows, list[str]()
+    lines = counted(faults.bad_lines, "line") + " with damaged quotes, too few or too many fields"
+    if faults.bad_lines > most:
         problems.append(lines)
-    elif bad_lines > 0:
+    elif faults.bad_lines > 0:
         draft.data["bad_lines"] = "drop"
         draft.comments["bad_lines"] = f"leaves out {lines}"
         draft.lines.append(f"bad_lines  {lines}: left out")
-    for (column, expected), values in unread.group_by("column", "expected", maintain_order=True):
-        filled = values.drop_nulls("text").sort("rows", descending=True, maintain_order=True)
-        texts, count = filled["text"].to_list(), int(filled["rows"].sum())
-        name, empty = printable(str(column)), int(values["rows"].sum()) - count
-        shown = ", ".join(f'"{printable(text)}"' for text in texts[:_SHOWN])
+    for column, unread in faults.columns.items():
+        name, texts = printable(column), unread.texts
+        shown = ", ".join(f'"{printable(text)}"' for text, _ in texts.most_common(_SHOWN))
         shown += ", …" if len(texts) > _SHOWN else ""
-        damaged = f"{counted(count, 'row')} with {shown} in {name}"
-        if len(texts) > _MOST_TEXTS or count > most:
-            problems.append(f"{damaged}, expected {expected}")
+        rows = f"{counted(unread.rows, 'row')} with {shown} in {name}"
+        if len(texts) > _MOST_TEXTS or unread.rows > most:
+            problems.append(f"{rows}, expected {unread.expected}")
             continue
-        if empty > 0:
-            nothing = f"{counted(empty, 'row')} with nothing in {name}"
-            draft.leave_out(str(column), {"empty": False}, nothing)
-        if count > 0:
-            draft.leave_out(str(column), {"not": sorted(texts)}, damaged)
+        if unread.empty > 0:
+            empty = f"{counted(unread.empty, 'row')} with nothing in {name}"
+            draft.leave_out(column, {"empty": False}, empty)
+        if unread.rows > 0:
+            draft.leave_out(column, {"not": sorted(texts)}, rows)
     if not problems:
         return ""
-    of_rows = f"harness cannot read the log with this config; of {counted(rows, 'row')}:"
-    return "\n".join([of_rows, *problems])
+    rows = counted(faults.rows, "row")
+    return "\n".join([f"harness cannot read the log with this config; of {rows}:", *problems])
 
 
 def _without_strays(data: Dataset, draft: Draft, target: Path) -> Dataset | None:

@@ -67,12 +67,12 @@ class Source:
 
     def cells(self, wanted: list[int], column: int) -> dict[int, bytes]:
         """Return a column's cells of some physical lines, which are read from the first row."""
-        cells: dict[int, bytes] = {}
+        cells, numbers = dict[int, bytes](), np.array(wanted, np.int64)
         before = self.reader.header_lines
         for block in self.reader.blocks():
             starts, stops, _ = blocks.fields(block, self.form.wanted)
             lines = np.arange(len(starts)) if block.lines is None else block.lines
-            for row in np.flatnonzero(np.isin(lines + before + 1, wanted)).tolist():
+            for row in np.flatnonzero(np.isin(lines + before + 1, numbers)).tolist():
                 text = block.text(int(starts[row, column]), int(stops[row, column]))
                 cells[int(lines[row]) + before + 1] = text
             if len(cells) == len(wanted):

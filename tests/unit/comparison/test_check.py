@@ -68,7 +68,7 @@ NO_CONDITION = "is not a condition; signs are >=, <=, >, <, better than; write o
         ("a of b = c", NO_CONDITION),
         ("a of b == c", NO_CONDITION),
         ("a of b better than 0.5", "a model is better than a model; compare with >= 0.5"),
-        ("MAP@1 of popular >= nan", 'has no model "nan"'),
+        ("a of b >= 1e999", "1e999 is not a finite number"),
     ],
 )
 def test_a_text_that_is_no_condition_of_the_run(folder: Path, text: Any, message: str) -> None:

@@ -190,6 +190,9 @@ def test_what_is_no_config_file(tmp_path: Path) -> None:
     path.write_text("[data]\nlayout = hm\n")
     with refusal(UsageError, "hm.toml: is not valid TOML: ", "line 2"):
         read(path)
+    path.write_text("[data]\n[data]\n")
+    with refusal(UsageError, "line 2", "; write each [table] once"):
+        read(path)
 
 
 @pytest.mark.parametrize(
@@ -262,6 +265,7 @@ def test_lists_and_ranges() -> None:
     [
         (True, f": found true; {VALUES_OR_RANGE}"),
         ([], f": found []; {VALUES_OR_RANGE}"),
+        ([1, 2, 1], " holds 1 twice; name each value once"),
         ({"low": 1, "hihg": 2}, ' has no key "hihg"; did you mean "high"?'),
         ({"low": 2, "high": 2}, " has low = 2, not below high = 2"),
         ({"low": False, "high": 2}, ".low: found false; expected a finite number"),
@@ -311,6 +315,7 @@ def lists(*names: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("sections", "words"),
     [
+        (valid("a.csv", "a.csv"), "[split] valid names a file twice"),
         (valid("a.csv", "b.csv"), "[data] events names 1 file"),
         ({"data": {"events": ["a.csv", "b.csv"]}}, "[data] events names several files"),
         ({"split": TIME | {"window": "test", "test_days": 7}}, 'window = "test" is one window'),

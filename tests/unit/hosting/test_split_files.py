@@ -278,7 +278,7 @@ ONE = "user,item,time\nann,a,2020-01-01\nann,a,2020-01-08\n"
         (0.0, LOG, "--public-share is 0; expected a number between 0 and 1"),
         (1.0, LOG, "--public-share is 1; expected"),
         (float("nan"), LOG, "--public-share is nan; expected"),
-        (None, LOG, "--public-share is 0; expected a number between 0 and 1"),
+        (None, LOG, "[compare] public_shares is empty; name a share, --public-share 0.3"),
         (0.3, ONE, "1 user cannot be divided between a public and a private leaderboard"),
     ],
 )
