@@ -40,9 +40,11 @@ def explain(
         str | None,
         "The metric that orders users, such as MAP@12. Default: the first.",
     ] = None,
-    k: Annotated[int | None, "Same as --metric MAP@k."] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="Same as --metric MAP@k.")] = None,
     all_: Annotated[
-        bool, "Also print every metric and convention. JSON always has them, CSV never."
+        bool,
+        "Also print every metric of single users, and every convention. JSON always has them, CSV "
+        "never.",
     ] = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -52,7 +54,7 @@ def explain(
 ) -> None:
     """Show a user's history, true items, and list with its hits.
 
-    Choose the users with the options below.
+    Choose the users with the options below. Of a run, name a model: --model NAME.
     """
     from harness.comparison.explain import explain_run
     from harness.core.io import exists

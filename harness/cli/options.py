@@ -52,7 +52,10 @@ Force = Annotated[bool, "Score a file even if it has errors."]
 Replace = Annotated[bool, "Replace the file that --out names."]
 Strict = Annotated[bool, "Treat warnings as errors."]
 Repeat = Annotated[int, "The repeat of the model."]
-Fold = Annotated[int | None, "The fold of the run; 1 is the earliest. Default: the last."]
+Fold = Annotated[
+    int | None,
+    typer.Option(min=1, help="The fold of the run; 1 is the earliest. Default: the last."),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(

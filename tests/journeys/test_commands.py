@@ -117,6 +117,7 @@ REFUSED = {
     "explain one --model random --model popular": "no user to explain; add --user ID, or",
     "explain one --model random --user ann --fold 1": "one: has one evaluation set and no folds",
     "synth hm --out log.csv --users 20": "out: log.csv is a file; name a folder",
+    f"run {'a' * 300}.toml": "aaa.toml: File name too long",
     f"synth hm --out {'a' * 300} --users 20": "aaa: cannot be written: File name too long",
     "init log.csv -o log.csv": "is an input of this command",
     "score one --k 3 --strict": "only with a file of lists, not with a run; leave out --k and",

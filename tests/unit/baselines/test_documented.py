@@ -43,7 +43,7 @@ def test_a_baseline_and_its_parameters_are_described(module: str) -> None:
 
 def test_the_page_of_parameters_is_what_the_docstrings_say() -> None:
     written = (ROOT / "docs/baseline-parameters.md").read_text(encoding="utf-8")
-    assert written == page("baselines"), "make docs"
+    assert written == page("baselines"), "run make pages"
     sections = dict(part.split("`", 1) for part in written.split("\n## `")[1:])
     assert len(sections) == len(MODULES)
     for use, text in sections.items():

@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("  NDCG@5  of  a b  <  1e-3 ", ("NDCG@5", "a b", "<", 0.001)),
+        ("  NDCG@5  of  a b  <  1e-100 ", ("NDCG@5", "a b", "<", 1e-100)),
         ("MAP@12 of mine better  than c, d", ("MAP@12", "mine", "better than", "c, d")),
         ('MAP@12 of "a >= b" > "0.5"', ("MAP@12", "a >= b", ">", "0.5")),
         ("MAP@12 of best of all <= x", ("MAP@12", "best of all", "<=", "x")),

@@ -209,6 +209,7 @@ def test_a_note(files: str, note: str) -> None:
         (TWO, {"metric": "MAP@2", "k": 3}, "MAP@2 has its own cut-off; in Python, k="),
         (["run"], {"solution": None, "k": 3},
          "--k (in Python, k=): only with submissions, not with runs; leave out --k"),
+        (["run"], {"solution": None, "k": 0}, "--k (in Python, k=): only with submissions"),
         (["run"], {"solution": None, "k": 3, "strict": True},
          "--k and --strict (in Python, k= and strict=): only with submissions, not with runs"),
         (TWO, {"solution": None, "k": 3},

@@ -245,6 +245,7 @@ GERMAN = {"time_format": "%d.%m.%Y"}
         # Headers
         ({}, "", "the file is empty or starts with a blank line; expected a table"),
         ({}, THREE, "the table has no rows"),
+        ({"separator": "::"}, "user\x1fitem\x1ftime\n", "line 1 holds a control character (0x1A"),
         ({}, "users,item,time\na,x,2020-01-01\n",
          'log.csv: no column "user"; it has: users, item, time\ndid you mean "users"?'),
         ({}, "user,item,time,time\na,x,2020-01-01,2020-01-02\n",

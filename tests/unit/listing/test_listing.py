@@ -30,7 +30,7 @@ SECTIONS = dict(part.split("\n", 1) for part in PAGE.split("\n## ")[1:])
 
 
 def test_the_page_in_the_repository_is_what_the_declarations_say() -> None:
-    assert page_of_metrics() == PAGE, "docs/metrics.md is old: run make docs"
+    assert page_of_metrics() == PAGE, "docs/metrics.md is old: run make pages"
     assert [*SECTIONS] == [*DEFINITIONS, "Your own", "Conventions of MAP@k"]
     for block in PAGE.split("\n\n"):
         if block.startswith("| "):
@@ -141,8 +141,8 @@ STORED = {path.name: path.read_text("utf-8") for path in (ROOT / "docs" / "schem
 
 def test_the_files_are_what_the_code_makes() -> None:
     made = schemas.texts()
-    assert made.keys() == STORED.keys(), "run make docs"
-    assert [name for name in made if made[name] != STORED[name]] == [], "old: run make docs"
+    assert made.keys() == STORED.keys(), "run make pages"
+    assert [name for name in made if made[name] != STORED[name]] == [], "old: run make pages"
 
 
 @pytest.mark.parametrize("name", STORED)
