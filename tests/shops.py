@@ -35,7 +35,7 @@ def shop(
     """Return a shop of (user, item, days before the cut-off, kind) events.
 
     `items` and `users` are the tables, ids first; `shown` says how many days before the cut-off
-    an item was first shown. Every item has a letter as its id; `everyone` stands in order; `others`
+    an item was first shown. Every item has a letter as its id; `everyone` stands in order; `extra`
     are items beside those of rows and tables.
     """
     listed = [] if items is None else [i for i in next(iter(items.values())) if i is not None]

@@ -1,5 +1,6 @@
 """The conformance suite: it passes all baselines, and each check fails a broken recommender."""
 
+import pkgutil
 import random
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from every_baseline import BASELINES
 
+import baselines
 from harness import testing
 from harness.core.errors import RecommenderError
 from harness.models.sums import fits_in_parts
@@ -20,6 +22,12 @@ CHECKS = testing.recommender_checks()
 def test_baselines_keep_the_contract(model: Any) -> None:
     testing.check_recommender(model)
     assert not any(name.endswith("_") for name in vars(model)), "copies are fitted, not the model"
+
+
+def test_every_baseline_is_checked() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(baselines.__path__, "baselines.")}
+    checked = {type(model).__module__ for model in BASELINES.values()}
+    assert checked == {name for name in modules if not name.startswith("baselines._")}
 
 
 def test_baselines_that_learn_from_sums() -> None:
