@@ -79,7 +79,9 @@ def _section(rule: Rule, folder: Path) -> str:
     shape = Against(format=FORMATS["hm"])
     less = {"SUB112": Against(), "SUB210": shape, "SUB312": shape}
     problems = validate(path, less.get(rule.code, known)).problems
-    problem = next(p for p in problems if p.code == rule.code)
+    problem = next((p for p in problems if p.code == rule.code), None)
+    if problem is None:
+        raise ValueError(f"{rule.code} does not find its example")
     place = "" if problem.line is None else f"line {problem.line}: "
     lines.append("")
     is_text = example[:2] not in (b"PK", b"\x1f\x8b", b"\xff\xfe", b"Ra")
